@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import normalized_mutual_info_score as nmi
 
 import viewpass as vp
+from viewpass.estimators.report_methods import summarised
 from viewpass.report.advice import advice
 from viewpass.report.findings import view_shares
 
@@ -122,7 +123,7 @@ def test_columns_name_clusters(topic):
     rows = {"title": list(around(topic, 8, 0.5, 2)), "abstract": list(around(topic, 8, 0.5, 3))}
     table = vp.scan(pa.table({**rows, "word": words[topic]}))
     model = fitted(table, 6)
-    assert "Give clusters names." in [each.what for each in advice(model._found(table, None, ["word"]))]
-    found = model._found(table, None, names=["word"])
+    assert "Give clusters names." in [each.what for each in advice(summarised(model, table, None, ["word"]))]
+    found = summarised(model, table, None, names=["word"])
     assert sorted(each["name"] for each in found["clusters"]) == sorted(words)
     assert "Give clusters names." not in [each.what for each in advice(found)]

@@ -1,241 +1,215 @@
-"""Reasons for labels, in every estimator with centres: how sure, which view, how unusual, what is missing."""
+"""The methods of `ViewPass` that give reasons: how sure, which view, how unusual, what is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import NotCalibratedError
-from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.kernels.grid import Floats, Matrix
-from viewpass.labels.frames import labels_frame
+from viewpass.labels import frames
 from viewpass.model.calibration import Calibration
-from viewpass.model.model import prepare
+from viewpass.model.model import Model, prepare
+from viewpass.reasons import separation
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.reasons.confidence import confidences, probabilities
 from viewpass.reasons.contributions import Explanation, contributions
 from viewpass.reasons.imputation import Imputed, imputed
 from viewpass.reasons.outliers import outlier_scores
-from viewpass.reasons.separation import Stability, stability
-from viewpass.sources.source import Source
+from viewpass.reasons.separation import Stability
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
+if TYPE_CHECKING:
+    from viewpass.estimators.viewpass import ViewPass
+
 T = TypeVar("T")
 
 
-class ExplainedClusterer(ViewClusterer):
-    """A clusterer that says how sure its labels are, and why."""
+def predict_proba(self: ViewPass, X: Any, observed: Any = None) -> Floats:
+    """Probabilities of the clusters; the largest is that of the label, and `confidence`.
 
-    @property
-    def cluster_names_(self) -> dict[int, str]:
-        """Names of clusters by their number; label files, frames, summaries and reports show them.
+    The probability of the label is measured on the sample: among rows with the same views and a
+    similar margin, the share that keep their label when all views are known. So rows with different
+    views can be compared. The rest is divided among the other clusters by how far they are. With anchors,
+    distances are those of the row's soft assignment. A row without any view gets NaN.
 
-        Empty until some are given. `viewpass fit --name-by` finds them, `viewpass names` changes them. Files
-        of models keep them, and so do more rows (`partial_fit`); a new `fit` begins without.
+    Returns
+    -------
+    probabilities : (n, n_clusters) array of float64
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import viewpass as vp
-        >>> model = vp.ViewPass(n_clusters=2, random_state=0).fit([np.repeat(np.eye(2), 10, axis=0)])
-        >>> model.cluster_names_ = {0: "even", 1: "odd"}
-        >>> model.labels_frame([np.eye(2)])["cluster_name"].nunique()
-        2
-        """
-        check_is_fitted(self)
-        names: dict[int, str] = self.__dict__.setdefault("_cluster_names", {})
-        return names
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import viewpass as vp
+    >>> rng = np.random.default_rng(0)
+    >>> centre = np.repeat(np.eye(3), 100, axis=0)
+    >>> image, text = (centre + 0.4 * rng.standard_normal((300, 3)) for _ in range(2))
+    >>> model = vp.ViewPass(n_clusters=3, random_state=0).fit([image, text])
+    >>> sure, less = model.confidence([image, text]), model.confidence([image, None])
+    >>> bool(sure.mean() > less.mean())
+    True
+    """
+    learnt = _calibration(self)
+    return np.concatenate(
+        [probabilities(rows, model, learnt, work) for _, rows, model, work in _measured(self, X, observed)]
+    )
 
-    @cluster_names_.setter
-    def cluster_names_(self, names: Mapping[int, str]) -> None:
-        check_is_fitted(self)
-        self.__dict__["_cluster_names"] = dict(names)
 
-    def predict_proba(self, X: Any, observed: Any = None) -> Floats:
-        """Probabilities of the clusters; the largest is that of the label, and `confidence`.
+def confidence(self: ViewPass, X: Any, observed: Any = None) -> Floats:
+    """The probability of each row's label: the largest entry of `predict_proba`; NaN without any view.
 
-        The probability of the label is measured on the sample: among rows with the same views and a
-        similar margin, the share that keep their label when all views are known. So rows with different
-        views can be compared. The rest is divided among the other clusters by how far they are. With anchors,
-        distances are those of the row's soft assignment. A row without any view gets NaN.
+    Returns
+    -------
+    confidence : (n,) array of float64
+    """
+    learnt = _calibration(self)
+    return np.concatenate(
+        [confidences(rows, model, learnt, work) for _, rows, model, work in _measured(self, X, observed)]
+    )
 
-        Returns
-        -------
-        probabilities : (n, n_clusters) array of float64
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import viewpass as vp
-        >>> rng = np.random.default_rng(0)
-        >>> centre = np.repeat(np.eye(3), 100, axis=0)
-        >>> image, text = (centre + 0.4 * rng.standard_normal((300, 3)) for _ in range(2))
-        >>> model = vp.ViewPass(n_clusters=3, random_state=0).fit([image, text])
-        >>> sure, less = model.confidence([image, text]), model.confidence([image, None])
-        >>> bool(sure.mean() > less.mean())
-        True
-        """
-        made = self._reasoned(X, observed, lambda rows, work: probabilities(*self._with(rows), work))
-        return np.concatenate(made)
+def outlier_score(self: ViewPass, X: Any, observed: Any = None) -> Floats:
+    """How unusual each row is among rows that have the same views; higher is farther out.
 
-    def confidence(self, X: Any, observed: Any = None) -> Floats:
-        """The probability of each row's label: the largest entry of `predict_proba`; NaN without any view.
+    A score s means that a share of about exp(-s) of such rows of the sample are farther from their
+    nearest centre. NaN for a row without any view, or with views that no row of the sample had.
 
-        Returns
-        -------
-        confidence : (n,) array of float64
-        """
-        made = self._reasoned(X, observed, lambda rows, work: confidences(*self._with(rows), work))
-        return np.concatenate(made)
+    Returns
+    -------
+    scores : (n,) array of float64
+    """
+    learnt = _calibration(self)
+    return np.concatenate(
+        [outlier_scores(rows, model, learnt, work) for _, rows, model, work in _measured(self, X, observed)]
+    )
 
-    def outlier_score(self, X: Any, observed: Any = None) -> Floats:
-        """How unusual each row is among rows that have the same views; higher is farther out.
 
-        A score s means that a share of about exp(-s) of such rows of the sample are farther from their
-        nearest centre. NaN for a row without any view, or with views that no row of the sample had.
+def score_samples(self: ViewPass, X: Any, observed: Any = None) -> Floats:
+    """The negative of `outlier_score`: lower is farther out, as elsewhere in scikit-learn."""
+    return -self.outlier_score(X, observed)
 
-        Returns
-        -------
-        scores : (n,) array of float64
-        """
-        made = self._reasoned(X, observed, lambda rows, work: outlier_scores(*self._with(rows), work))
-        return np.concatenate(made)
 
-    def score_samples(self, X: Any, observed: Any = None) -> Floats:
-        """The negative of `outlier_score`: lower is farther out, as elsewhere in scikit-learn."""
-        return -self.outlier_score(X, observed)
+def explain(self: ViewPass, X: Any, observed: Any = None, *, features: bool = False) -> Explanation:
+    """Which views (and columns, with `features`) decided between the label and the next cluster.
 
-    def explain(self, X: Any, observed: Any = None, *, features: bool = False) -> Explanation:
-        """Which views (and columns, with `features`) decided between the label and the next cluster.
+    Squared distances are sums over views and their columns, so the margin by which the next cluster is
+    farther is one as well. With anchors, the distances are to the nearest anchor of each of the two
+    clusters. The margin is negative where the row's nearest anchor does not belong to the cluster of most
+    of its neighbours. Columns need the memory of dense rows.
 
-        Squared distances are sums over views and their columns, so the margin by which the next cluster is
-        farther is one as well. With anchors, the distances are to the nearest anchor of each of the two
-        clusters. The margin is negative where the row's nearest anchor does not belong to the cluster of most
-        of its neighbours. Columns need the memory of dense rows.
+    Returns
+    -------
+    Explanation
 
-        Returns
-        -------
-        Explanation
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import viewpass as vp
+    >>> image, text = np.repeat(np.eye(2), 10, axis=0), np.repeat([[1.0, 0.1], [0.9, 0.2]], 10, axis=0)
+    >>> model = vp.ViewPass(n_clusters=2, random_state=0).fit({"image": image, "text": text})
+    >>> why = model.explain({"image": image[:1], "text": text[:1]})
+    >>> why.view_names[why.views[0].argmax()], bool(np.isclose(why.views.sum(), why.margins[0]))
+    ('image', True)
+    """
+    parts = _measured(self, X, observed)
+    return _joined([contributions(rows, model, work, features=features) for _, rows, model, work in parts])
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import viewpass as vp
-        >>> image, text = np.repeat(np.eye(2), 10, axis=0), np.repeat([[1.0, 0.1], [0.9, 0.2]], 10, axis=0)
-        >>> model = vp.ViewPass(n_clusters=2, random_state=0).fit({"image": image, "text": text})
-        >>> why = model.explain({"image": image[:1], "text": text[:1]})
-        >>> why.view_names[why.views[0].argmax()], bool(np.isclose(why.views.sum(), why.margins[0]))
-        ('image', True)
-        """
-        model = self._checked()._fitted_model()
 
-        def explained(rows: MeasuredRows, workspace: Workspace) -> Explanation:
-            return contributions(rows, model, workspace, features=features)
+def stability(self: ViewPass, X: Any, observed: Any = None) -> Stability:
+    """The labels that rows would have with each of their views dropped, and whether they agree.
 
-        return _joined(self._reasoned(X, observed, explained))
+    Returns
+    -------
+    Stability
+    """
+    parts = _measured(self, X, observed)
+    return _joined([separation.stability(rows, model, work) for _, rows, model, work in parts])
 
-    def stability(self, X: Any, observed: Any = None) -> Stability:
-        """The labels that rows would have with each of their views dropped, and whether they agree.
 
-        Returns
-        -------
-        Stability
-        """
-        model = self._checked()._fitted_model()
-        return _joined(self._reasoned(X, observed, lambda rows, work: stability(rows, model, work)))
+def impute(self: ViewPass, X: Any, observed: Any = None) -> Imputed:
+    """Rows with their missing views estimated from rows near them, in the data's own units.
 
-    def impute(self, X: Any, observed: Any = None) -> Imputed:
-        """Rows with their missing views estimated from rows near them, in the data's own units.
+    An estimate is a mixture of the anchors nearest to the row (without anchors, the centre of its
+    cluster), moved towards the mean of all rows by the factor that suited hidden views of the sample
+    best. Where the mean alone did as well, the estimate is the mean, and `known` is False.
 
-        An estimate is a mixture of the anchors nearest to the row (without anchors, the centre of its
-        cluster), moved towards the mean of all rows by the factor that suited hidden views of the sample
-        best. Where the mean alone did as well, the estimate is the mean, and `known` is False.
+    Returns
+    -------
+    Imputed
+        A dense view comes as a dense array, a sparse one as CSR, whose estimated rows store all columns.
+    """
+    learnt, parts = _calibration(self), _measured(self, X, observed)
+    return _joined([imputed(chunk, rows, model, learnt, work) for chunk, rows, model, work in parts])
 
-        Returns
-        -------
-        Imputed
-            A dense view comes as a dense array, a sparse one as CSR, whose estimated rows store all columns.
-        """
-        learnt = self._calibration()
-        model, prepared = self._fitted_model(), self._prepared(X, observed)
-        return _joined([imputed(chunk, rows, model, learnt, work) for chunk, rows, work in prepared])
 
-    def labels_frame(
-        self,
-        X: Any,
-        observed: Any = None,
-        *,
-        keep: Sequence[str] = (),
-        names: Sequence[str] = (),
-        proba: bool = False,
-        explain: bool = False,
-        kind: str = "pandas",
-    ) -> Any:
-        """Rows with their labels as a frame: what a label file holds, in memory.
+def labels_frame(
+    self: ViewPass,
+    X: Any,
+    observed: Any = None,
+    *,
+    keep: Sequence[str] = (),
+    names: Sequence[str] = (),
+    proba: bool = False,
+    explain: bool = False,
+    kind: str = "pandas",
+) -> Any:
+    """Rows with their labels as a frame: what a label file holds, in memory.
 
-        Its columns are the id under its own name (or row numbers, as `id`), those of `keep`, then `cluster`,
-        `distance`, `margin`, `views_seen`, `has_views` (their names) and `confidence`.
+    Its columns are the id under its own name (or row numbers, as `id`), those of `keep`, then `cluster`,
+    `distance`, `margin`, `views_seen`, `has_views` (their names) and `confidence`.
 
-        Parameters
-        ----------
-        X, observed : as for `predict`
-        keep : list of str
-            Columns of a table (`vp.scan`) to have beside the labels.
-        names : list of str
-            Columns of the table (text, categories, numbers) to name clusters by; they are kept, and
-            `cluster_name` is added. Or views whose columns have names (frames, MuData): clusters are named by
-            the features that differ most from the mean of all rows.
-        proba : bool, default=False
-            Also `probability_0`, `probability_1` and so on.
-        explain : bool, default=False
-            Also `runner_up`, `part_` and the name of each view (its part of the margin), `outlier_score`
-            and `stable`.
-        kind : {"pandas", "polars", "arrow"}, default="pandas"
+    Parameters
+    ----------
+    X, observed : as for `predict`
+    keep : list of str
+        Columns of a table (`vp.scan`) to have beside the labels.
+    names : list of str
+        Columns of the table (text, categories, numbers) to name clusters by; they are kept, and
+        `cluster_name` is added. Or views whose columns have names (frames, MuData): clusters are named by
+        the features that differ most from the mean of all rows.
+    proba : bool, default=False
+        Also `probability_0`, `probability_1` and so on.
+    explain : bool, default=False
+        Also `runner_up`, `part_` and the name of each view (its part of the margin), `outlier_score`
+        and `stable`.
+    kind : {"pandas", "polars", "arrow"}, default="pandas"
 
-        Returns
-        -------
-        frame
-        """
-        self._checked()
-        source = self._read(X, observed, reset=False)
-        given = keep, names, proba, explain
-        return labels_frame(self, source, *given, kind=kind)
+    Returns
+    -------
+    frame
+    """
+    check_is_fitted(self)
+    source = self._read(X, observed, reset=False)
+    return frames.labels_frame(self, source, keep, names, proba, explain, kind=kind)
 
-    # ---- what these share
 
-    def _checked(self) -> ExplainedClusterer:
-        check_is_fitted(self)
-        return self
+def _calibration(estimator: ViewPass) -> Calibration:
+    check_is_fitted(estimator)
+    learnt = calibration_of(estimator._fitted_model(), estimator._workspace())
+    if learnt is None:
+        raise NotCalibratedError(
+            "probabilities, outlier scores and estimates are learnt from the model's sample, and it has "
+            "none: it was saved by save(rows=False), or no row had a view."
+        )
+    return learnt
 
-    def _calibration(self) -> Calibration:
-        learnt = calibration_of(self._checked()._fitted_model(), self._workspace())
-        if learnt is None:
-            raise NotCalibratedError(
-                "probabilities, outlier scores and estimates are learnt from the model's sample, and it has "
-                "none: it was saved by save(rows=False), or no row had a view."
-            )
-        return learnt
 
-    def _with(self, rows: MeasuredRows) -> tuple[MeasuredRows, Any, Calibration]:
-        return rows, self._fitted_model(), self._calibration()
-
-    def _reasoned(self, X: Any, observed: Any, make: Callable[[MeasuredRows, Workspace], T]) -> list[T]:
-        self._checked()
-        return [make(rows, work) for _, rows, work in self._prepared(X, observed)]
-
-    def _prepared(self, X: Any, observed: Any) -> Iterator[tuple[Chunk, MeasuredRows, Workspace]]:
-        """The rows chunk by chunk: as given, and as the model compares them."""
-        source: Source = self._read(X, observed, reset=False)
-        model, workspace = self._fitted_model(), self._workspace(source)
-        for chunk in self._blocks_of(source):
-            yield chunk, prepare(chunk, model, workspace).measure(workspace.n_threads), workspace
+def _measured(
+    estimator: ViewPass, X: Any, observed: Any
+) -> Iterator[tuple[Chunk, MeasuredRows, Model, Workspace]]:
+    """The rows chunk by chunk: as given, and as the model compares them."""
+    check_is_fitted(estimator)
+    source = estimator._read(X, observed, reset=False)
+    model, workspace = estimator._fitted_model(), estimator._workspace(source)
+    for chunk in estimator._blocks_of(source):
+        yield chunk, prepare(chunk, model, workspace).measure(workspace.n_threads), model, workspace
 
 
 def _joined(parts: Sequence[T]) -> T:

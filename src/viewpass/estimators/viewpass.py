@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, Self
 
@@ -13,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from viewpass.engines.local import RowReader, fit_again, fit_once
 from viewpass.engines.progress import Callback
 from viewpass.errors import DataError, NoLabelsError, SettingError
+from viewpass.estimators import reason_methods, report_methods
 from viewpass.estimators.base import COUNT, NOT_NEGATIVE, PREDICT_BLOCK, logging_progress
+from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.estimators.notices import (
     warn_of_absent,
     warn_of_fit,
@@ -22,7 +25,6 @@ from viewpass.estimators.notices import (
     warn_of_zero_rows,
 )
 from viewpass.estimators.persistence import save
-from viewpass.estimators.report_methods import DrawnClusterer
 from viewpass.estimators.validation import check_whole, row_copies, solving_plan, stream_horizon
 from viewpass.kernels.grid import MOST_ROWS, Array, Integers, Labels
 from viewpass.model.model import Model, label
@@ -45,7 +47,7 @@ from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
 from viewpass.views.seeds import as_generator
 
 
-class ViewPass(DrawnClusterer):
+class ViewPass(ViewClusterer):
     """Clusters rows that have several views, many of them missing.
 
     Scale, shape and centres are chosen from a uniform sample of all rows. Then sums over all rows refine
@@ -156,7 +158,7 @@ class ViewPass(DrawnClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        **DrawnClusterer._parameter_constraints,
+        **ViewClusterer._parameter_constraints,
         "n_clusters": [*COUNT, StrOptions({"auto", "grow"})],
         "consensus": [StrOptions({"auto", "plain", "graph"})],
         "n_anchors": [*COUNT, StrOptions({"auto"})],
@@ -492,7 +494,49 @@ class ViewPass(DrawnClusterer):
                 )
         return super().__getattr__(name)
 
+    # ---- what was found, shown and explained
+
+    predict_proba = reason_methods.predict_proba
+    confidence = reason_methods.confidence
+    outlier_score = reason_methods.outlier_score
+    score_samples = reason_methods.score_samples
+    explain = reason_methods.explain
+    stability = reason_methods.stability
+    impute = reason_methods.impute
+    labels_frame = reason_methods.labels_frame
+    summary = report_methods.summary
+    report = report_methods.report
+    plot = report_methods.plot
+    __repr__ = report_methods.as_text
+    _repr_html_ = report_methods.as_html
+    _repr_mimebundle_ = report_methods.as_bundle
+
     # ---- what was learnt
+
+    @property
+    def cluster_names_(self) -> dict[int, str]:
+        """Names of clusters by their number; label files, frames, summaries and reports show them.
+
+        Empty until some are given. `viewpass fit --name-by` finds them, `viewpass names` changes them. Files
+        of models keep them, and so do more rows (`partial_fit`); a new `fit` begins without.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import viewpass as vp
+        >>> model = vp.ViewPass(n_clusters=2, random_state=0).fit([np.repeat(np.eye(2), 10, axis=0)])
+        >>> model.cluster_names_ = {0: "even", 1: "odd"}
+        >>> model.labels_frame([np.eye(2)])["cluster_name"].nunique()
+        2
+        """
+        check_is_fitted(self)
+        names: dict[int, str] = self.__dict__.setdefault("_cluster_names", {})
+        return names
+
+    @cluster_names_.setter
+    def cluster_names_(self, names: Mapping[int, str]) -> None:
+        check_is_fitted(self)
+        self.__dict__["_cluster_names"] = dict(names)
 
     @property
     def n_samples_seen_(self) -> int:

@@ -19,7 +19,7 @@ def labels_frame(
     *,
     kind: str = "pandas",
 ) -> Any:
-    """The labels of rows as a frame (`ExplainedClusterer.labels_frame`)."""
+    """The labels of rows as a frame (`ViewPass.labels_frame`)."""
     if kind not in ("pandas", "polars", "arrow"):
         raise SettingError(f"kind={kind!r}: choose 'pandas', 'polars' or 'arrow'.")
     pa = arrow()
