@@ -136,6 +136,21 @@ HABITS = {
     "logical classes and single precision": {
         "X": cell([view.astype(np.float32) for view in VIEWS]), "Y": (LABELS % 2 == 0)[:, None],
     },
+    "classes in a column per view": {"X": cell(VIEWS), "Y": np.hstack([COLUMN] * 3)},
+    "classes in a row per view": {"X": cell(VIEWS), "truelabel": np.vstack([ROW] * 3)},
+    "classes in words, one cell each": {
+        "X": cell(VIEWS), "gt": cell([np.array(["abcd"[k]]) for k in LABELS], (1, -1)),
+    },
+    "a struct array with classes and names": {
+        "S": np.array(
+            [(view, np.array([name]), COLUMN) for view, name in zip(VIEWS, "abc", strict=True)],
+            dtype=[("data", object), ("name", object), ("label", object)],
+        ),
+    },
+    "fields of a struct with names of their own": {"mv": {"a": VIEWS[0], "b": VIEWS[1], "c": VIEWS[2], "label": ROW}},
+    "numbers before the end of the name": {
+        **{f"X{v + 1}_view": view for v, view in enumerate(VIEWS)}, "gt": COLUMN,
+    },
     "the same mask twice": {"X": cell(VIEWS), "Y": COLUMN, "index": cell(PRESENT), "ind": FLAGS},
     "a mask of V x n": {"X": cell(VIEWS), "Y": COLUMN, "ind": OBSERVED.T.astype(np.uint8)},
     "a mask of 0 and 1 per view": {"X": cell(VIEWS), "Y": COLUMN, "mask": cell(list(FLAGS.T[:, :, None]))},
@@ -169,6 +184,22 @@ def test_other_habits_are_read_without_options(write, habit):
     seen = OBSERVED if "present" in habit else np.ones((N, len(found)), dtype=bool)
     for ours, theirs, rows in zip(found, expected, seen.T, strict=True):
         np.testing.assert_allclose(plain(ours)[rows], theirs[rows], rtol=1e-6)
+
+
+def test_a_numbered_view_may_have_one_column(write):
+    narrow = VIEWS[2][:, :1]
+    bundle = vp.load_mat(write({"X1": VIEWS[0], "X2": narrow, "Y1": COLUMN, "Y2": COLUMN, "Y": COLUMN}))
+    np.testing.assert_array_equal(bundle.views["X2"], narrow)
+    assert len(bundle.views) == 2
+
+
+@pytest.mark.parametrize("stored", ["stacked", "cell"])
+def test_kernels_are_views(write, stored):
+    kernels = [view @ view.T for view in VIEWS]
+    value = np.stack(kernels, axis=2) if stored == "stacked" else cell(kernels)
+    bundle = vp.load_mat(write({"KH": value, "Y": COLUMN}))
+    for found, kernel in zip(bundle.views.values(), kernels, strict=True):
+        np.testing.assert_array_equal(found, kernel)
 
 
 TWO_READINGS = {

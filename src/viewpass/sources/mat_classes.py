@@ -105,6 +105,9 @@ def labels_of(value: Any) -> Array | None:
         one_hot = np.isin(array, (-1, 0, 1)).all() and ((array == 1).sum(axis=axis) == 1).all()
         if one_hot and array.shape[axis] < array.shape[1 - axis]:
             return np.asarray(array.argmax(axis=axis).astype(np.int64))
+    repeated = array if (array == array[:, :1]).all() else array.T  # a column (or row) per view, all alike
+    if (repeated == repeated[:, :1]).all() and repeated.shape[0] > repeated.shape[1]:
+        return np.asarray(repeated[:, 0].astype(np.int64))
     return None
 
 

@@ -87,8 +87,13 @@ def _of_cell(cell: list[Any], variables: dict[str, Any]) -> dict[str, Any]:
 
 
 def _stacked(views: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-    """The views of an array views x rows x columns, where only its middle axis fits the classes."""
+    """The views of an array views x rows x columns, where only its middle axis fits the classes.
+
+    Symmetric matrices of rows x rows x views are views, too: kernels.
+    """
     ((name, x),) = views.items()
+    if symmetric(x):
+        return {f"{v + 1}": kernel for v, kernel in enumerate(np.moveaxis(x, 2, 0))}
     lengths = {len(labels) for key, labels in label_vectors(variables).items() if key.lower() in LABELS}
     middle = x.shape[1] in lengths and not lengths & {x.shape[0], x.shape[2]}
     return {f"{v + 1}": view for v, view in enumerate(x)} if middle else {name: x}
@@ -98,9 +103,10 @@ def _numbered(path: Path, plain: dict[str, Any]) -> list[str]:
     """Variables such as X1, X2 in their order."""
     stems: dict[tuple[str, str], dict[int, str]] = {}
     for name, x in plain.items():
-        if (found := NUMBERED.fullmatch(name)) and min(x.shape) > 1:
+        if found := NUMBERED.fullmatch(name):
             stems.setdefault((found[1], found[3]), {})[int(found[2])] = name
-    several = [[name for _, name in sorted(own.items())] for own in stems.values() if len(own) > 1]
+    groups = [[name for _, name in sorted(own.items())] for own in stems.values() if len(own) > 1]
+    several = [names for names in groups if any(min(plain[name].shape) > 1 for name in names)]
     if len(several) > 1:
         shown = " or ".join(f"views={names}" for names in several)
         raise DataError(f"{path}: several groups of numbered variables can be the views. Say which: {shown}.")
@@ -134,8 +140,9 @@ def _graph(name: str, x: Any) -> bool:
 
 
 def symmetric(x: Any) -> bool:
-    """Whether a matrix equals its transpose."""
-    return bool(x.ndim == 2 and x.shape[0] == x.shape[1] and not abs(x - x.T).max())
+    """Whether a matrix, or each of several in a 3-D array, equals its transpose."""
+    square = x.ndim in (2, 3) and x.shape[0] == x.shape[1]
+    return bool(square and not abs(x - (x.T if x.ndim == 2 else x.swapaxes(0, 1))).max())
 
 
 def joined(variables: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
