@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import viewpass as vp
 from commands import write_table
-from viewpass.errors import SettingError
+from viewpass.errors import DataError, SettingError
 from viewpass.runs import work
 from viewpass.runs.folder import RunFolder
 from viewpass.runs.run import Run, RunOptions, StoppedError
 from viewpass.sources import source
+from viewpass.streams.horizon import microseconds
 
 N_ROWS = 800
 SETTINGS: list[dict[str, Any]] = [
@@ -247,14 +250,19 @@ def test_estimated_counts_are_no_more_than_the_rows_with_views(tmp_path: Path) -
         model.cut(1).save(tmp_path / "model.viewpass")
 
 
-def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("settings", [{"window": 600}, {"window": "8h", "time": "when"}])
+def test_a_run_that_was_stopped_goes_on(
+    settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(work, "BLOCK", 200)
     monkeypatch.setattr(source, "READ_ROWS", 200)
     table = write_table(tmp_path / "items.parquet", 1500)
+    minutes = np.datetime64("2026-01-01T00:00", "s") + 60 * np.arange(1500)
+    pq.write_table(pq.read_table(table).append_column("when", pa.array(minutes)), table)
 
     def run(out: str) -> tuple[Run, RunFolder]:
         folder = RunFolder(tmp_path / out)
-        return Run(made({"window": 600}), vp.scan(str(table), id="item"), folder), folder
+        return Run(made(settings), vp.scan(str(table), id="item"), folder), folder
 
     whole, folder = run("whole")
     folder.open(resume=False)
@@ -292,3 +300,59 @@ def test_what_has_no_meaning_for_a_stream_is_refused(views: list[np.ndarray]) ->
     ):
         with pytest.raises(SettingError):
             wrong()
+
+
+@pytest.fixture(scope="module")
+def dated(views: list[np.ndarray]) -> pa.Table:
+    """The same rows over forty days, with a week in which none comes."""
+    hours = np.sort(np.random.default_rng(0).integers(0, 33 * 24, N_ROWS))
+    times = np.datetime64("2026-01-01T00", "h") + hours + np.where(hours > 500, 7 * 24, 0)
+    lists = [[None if np.isnan(row[0]) else row for row in view.tolist()] for view in views]
+    return pa.table({"a": lists[0], "b": lists[1], "when": times.astype("datetime64[s]")})
+
+
+def scanned(dated: pa.Table, first: int, last: int) -> Any:
+    return vp.scan(dated.slice(first, last - first), views=["a", "b"])
+
+
+@pytest.mark.parametrize("window", ["5D", "12 D", "36h", 200])
+def test_windows_of_time(dated: pa.Table, window: Any, tmp_path: Path) -> None:
+    """Neither chunks nor files on the way matter, and rows that are older than the window do not count."""
+    settings = {"window": window, "time": "when"}
+    whole, model = made(settings).partial_fit(scanned(dated, 0, N_ROWS)), made(settings)
+    ids = list[int]()
+    for start in range(0, N_ROWS, 57):
+        model.partial_fit(scanned(dated, start, min(start + 57, N_ROWS)))
+        ids += model.stream_ids_.tolist()
+        model.save(tmp_path / "model.viewpass")
+        model = vp.load(tmp_path / "model.viewpass")
+    assert state(whole) == state(model)
+    assert np.array_equal(whole.stream_ids_[-57:], ids[-57:])
+    assert all(event.time is not None for event in model.events_)
+    if window != 200:
+        first, times = model._learnt.buckets.first_row, np.asarray(dated["when"])
+        length = microseconds(window)
+        ages = (times[-1] - times).astype("timedelta64[us]").astype(int)
+        assert (ages[first:] <= length + length / 8).all()
+        assert (ages[:first] > length - length / 8).all()
+
+
+def test_times_that_cannot_be_followed_are_refused(dated: pa.Table, views: list[np.ndarray]) -> None:
+    model = made({"window": "5D", "time": "when"})
+    with pytest.raises(DataError, match="order of their times"):
+        model.partial_fit(vp.scan(dated.take(list(range(9, -1, -1))), views=["a", "b"]))
+    model.partial_fit(scanned(dated, 400, 500))
+    with pytest.raises(DataError, match="row 0: its time is before"):
+        model.partial_fit(scanned(dated, 0, 100))
+    empty = dated.slice(0, 9).set_column(2, "when", pa.nulls(9, pa.timestamp("s")))
+    with pytest.raises(DataError, match="the time is null"):
+        model.partial_fit(vp.scan(empty, views=["a", "b"]))
+    assert model.n_samples_seen_ == 100
+    for settings in ({"time": "when"}, {"window": "5D"}, {"window": "5", "time": "when"}):
+        with pytest.raises(SettingError):
+            made(settings).fit(scanned(dated, 0, N_ROWS))
+    for column in ("b", "day"):
+        with pytest.raises(SettingError, match="time"):
+            made({"window": "5D", "time": column}).fit(scanned(dated, 0, N_ROWS))
+    with pytest.raises(SettingError, match="names a column of a table"):
+        model.partial_fit(views)

@@ -123,7 +123,11 @@ def fit(
         str, option("ROWS", "Rows of the sample; auto chooses.", "--sample", panel=CLUSTERS)
     ] = "auto",
     window: Annotated[
-        int | None, option("ROWS", "Only the last ROWS rows count, as they are read.", min=8, panel=CLUSTERS)
+        str | None,
+        option("ROWS", "Only the last ROWS rows count, as they are read; or those of 7D.", panel=CLUSTERS),
+    ] = None,
+    time: Annotated[
+        str | None, option("COLUMN", "Dates or times of rows, in whose order they come.", panel=CLUSTERS)
     ] = None,
     half_life: Annotated[
         int | None, option("ROWS", "Rows after which a row counts half.", min=1, panel=CLUSTERS)
@@ -192,6 +196,7 @@ def fit(
         parsed_number,
         parsed_scale,
         parsed_weights,
+        parsed_window,
     )
     from viewpass.engines.clusters import LIBRARIES
     from viewpass.views.gaps import GAP_RULES
@@ -210,7 +215,8 @@ def fit(
         view_weights=parsed_weights(view_weights),
         missing_entries=missing_entries,
         sample_size=parsed_number(sample, "--sample"),
-        window=window,
+        window=parsed_window(window),
+        time=time,
         half_life=half_life,
         max_clusters=max_clusters,
         random_state=seed,

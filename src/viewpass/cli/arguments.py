@@ -148,6 +148,11 @@ def parsed_number(given: str, option: str) -> int | str:
     raise BadParameter(f"{given!r}: expected {expected}.", param_hint=option)
 
 
+def parsed_window(given: str | None) -> int | str | None:
+    """A number of rows, or a duration, which is checked with the other settings."""
+    return int(given) if given is not None and given.isdecimal() else given
+
+
 def parsed_scale(given: str) -> Any:
     """A name, or VIEW=NAME for each view.
 

@@ -156,6 +156,8 @@ class ViewReader(
         if getattr(self, "missing_entries", "refuse") != "refuse":
             source = source.marking_gaps()
         if reset:
+            time = getattr(self, "time", None)
+            source = source if time is None else source.timed(time)
             check_memory(self.n_clusters, source)
             self.view_names_in_ = source.schema.names
             self._cut_by_views = one_array

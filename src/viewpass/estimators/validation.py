@@ -19,7 +19,7 @@ from viewpass.solve.centres import ASSUMED_CLUSTERS
 from viewpass.solve.plan import Plan
 from viewpass.solve.ridge import FIRST_ALPHA
 from viewpass.sources.source import Source
-from viewpass.streams.horizon import Horizon
+from viewpass.streams.horizon import Horizon, microseconds
 from viewpass.sums.rules import SMALLEST_WEIGHT, Rules, Weights, relative
 from viewpass.views.scaling import SCALE_NAMES
 
@@ -90,9 +90,20 @@ def stream_horizon(settings: Any) -> Horizon:
     window, half_life, most = settings.window, settings.half_life, settings.max_clusters
     if window is not None and half_life is not None:
         raise SettingError("window= and half_life= are two ways to forget: give one of them.")
+    duration = None
+    if isinstance(window, str):
+        window, duration = None, microseconds(settings.window)
+        if settings.time is None:
+            raise SettingError(
+                f"window={settings.window!r} needs time=, the column that has the times of rows."
+            )
     if most is not None and settings.n_clusters != "grow":
         raise SettingError(f"max_clusters={most} has no effect without n_clusters='grow'.")
-    horizon = Horizon(window, half_life, settings.n_clusters == "grow", most)
+    horizon = Horizon(window, duration, half_life, settings.n_clusters == "grow", most)
+    if settings.time is not None and not horizon.changing:
+        raise SettingError(
+            f"time={settings.time!r} has no effect without window=, half_life= or n_clusters='grow'."
+        )
     least = int(settings.n_clusters) if isinstance(settings.n_clusters, Integral) else 1
     if horizon.span is not None and horizon.span < least:
         given = f"window={window}" if half_life is None else f"half_life={half_life}"

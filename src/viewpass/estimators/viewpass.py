@@ -92,9 +92,12 @@ class ViewPass(ViewClusterer):
     sample_size : int or "auto", default="auto"
         Rows of the sample. "auto": 16,384, or 50 per cluster (100 for up to 300 clusters) if that is more,
         within 256 MiB. Data with no more rows than this is solved whole.
-    window : int, optional
-        Only the last `window` rows of a stream count; rows leave in buckets of an eighth of it. At the end of
-        each bucket the stream is checked for change, and solved again if it has changed (`events_`).
+    window : int or str, optional
+        Only the last `window` rows of a stream count, or those of a duration: "7D" (s, min, h, D or W). Rows
+        leave in buckets of an eighth of it. At the end of each bucket the stream is checked for change, and
+        solved again if it has changed (`events_`).
+    time : str, optional
+        The column of dates or timestamps that rows of a table come in the order of; `events_` say when.
     half_life : int, optional
         Rows of a stream after which a row counts half; changes are found as with `window`.
     max_clusters : int, optional
@@ -170,7 +173,8 @@ class ViewPass(ViewClusterer):
         "alpha": [*NOT_NEGATIVE, StrOptions({"auto"})],
         "missing_entries": [StrOptions({*GAP_RULES})],
         "sample_size": [*COUNT, StrOptions({"auto"})],
-        "window": [Interval(Integral, BUCKETS, MOST_ROWS, closed="both"), None],
+        "window": [Interval(Integral, BUCKETS, MOST_ROWS, closed="both"), str, None],
+        "time": [str, None],
         "half_life": [Interval(Integral, 1, MOST_ROWS, closed="both"), None],
         "max_clusters": [Interval(Integral, 1, MOST_ROWS, closed="both"), None],
     }
@@ -192,7 +196,8 @@ class ViewPass(ViewClusterer):
         view_weights: Any = None,
         missing_entries: str = "refuse",
         sample_size: int | str = "auto",
-        window: int | None = None,
+        window: int | str | None = None,
+        time: str | None = None,
         half_life: int | None = None,
         max_clusters: int | None = None,
         views: Any = None,
@@ -211,6 +216,7 @@ class ViewPass(ViewClusterer):
         self.missing_entries = missing_entries
         self.sample_size = sample_size
         self.window = window
+        self.time = time
         self.half_life = half_life
         self.max_clusters = max_clusters
         self.views = views
@@ -309,6 +315,7 @@ class ViewPass(ViewClusterer):
             self._validate()
             self._check_sample("no rows can be learnt")
             fresh, source = self._continued(), self._read(X, observed, reset=False)
+            source = source if self.time is None else source.timed(self.time)
             fresh.__dict__["_cluster_names"] = dict(self.cluster_names_)
             before: Model | None = self._learnt.solved
             copies, _ = row_copies(sample_weight, source, self._learnt.plan.weight_unit)

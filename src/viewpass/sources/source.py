@@ -118,6 +118,13 @@ class Source(metaclass=ABCMeta):
             f"column {columns[0]!r} cannot be kept: the data is no table. Give Parquet, Arrow or CSV files."
         )
 
+    def timed(self, column: str) -> Source:
+        """Return the same rows with the times that this column has (`Origin.times`)."""
+        raise SettingError(
+            f"time={column!r} names a column of a table, which the data is not. Give files or a table, or "
+            "count rows instead of time."
+        )
+
     def place(self, start: int, stop: int) -> str:
         """Describe consecutive rows for an error message."""
         return f"rows {start} to {stop - 1}"

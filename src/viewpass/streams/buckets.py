@@ -15,11 +15,12 @@ from viewpass.views.chunk import Chunk
 
 @dataclass(frozen=True)
 class Bucket:
-    """The sample of rows `start` to `stop` - 1."""
+    """The sample of rows `start` to `stop` - 1, and where it ends: a number of rows, or a time."""
 
     start: int
     stop: int
     sample: Sample
+    ends: int
 
 
 class Buckets:
@@ -64,21 +65,26 @@ class Buckets:
         self._sampler.add(chunk)
         self._union = None
 
-    def close(self, row: int, window: int | None) -> None:
-        """Begin a bucket with this row; those that have left the window are dropped."""
+    def n_since(self, row: int) -> int:
+        """Closed buckets of rows from this one on."""
+        return sum(bucket.start >= row for bucket in self.closed)
+
+    def close(self, row: int, ends: int, gone: int | None) -> None:
+        """Begin a bucket with this row; those that end at `gone` or before are dropped."""
         if row > self.start:
-            self.closed = (*self.closed, Bucket(self.start, row, self.open))
+            self.closed = (*self.closed, Bucket(self.start, row, self.open, ends))
             self._empty = Sample(self._empty.size, widths=self.open.widths)
             self._sampler, self.start = Sampler(self._empty), row
-        if window is not None:
-            self.closed = tuple(bucket for bucket in self.closed if bucket.stop > row - window)
+        if gone is not None:
+            self.closed = tuple(bucket for bucket in self.closed if bucket.ends > gone)
         self._union = None
 
     def merge(self) -> None:
         """Make one bucket of those that are closed."""
         if len(self.closed) > 1:
+            last = self.closed[-1]
             whole = united([bucket.sample for bucket in self.closed])
-            self.closed = (Bucket(self.closed[0].start, self.closed[-1].stop, whole),)
+            self.closed = (Bucket(self.closed[0].start, last.stop, whole, last.ends),)
 
     def parted(self, row: int) -> tuple[Sample, Sample]:
         """The samples of the rows before this one, at which a bucket began, and since."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
 
 BORN, SPLIT, MERGED, DIED, RETURNED = "born", "split", "merged", "died", "returned"
 DRIFTED, FELL_SILENT, SOUNDED = "drifted", "silent", "sounding"
@@ -63,6 +65,13 @@ class Event:
         if self.what == DRIFTED and self.views:
             more = f" in {', '.join(self.views)}"
         return f"{who} {self.what}{more} ({self.n_before:,} -> {self.n_after:,} rows)"
+
+    def at(self, time: int | None) -> Event:
+        """The same with a time, in microseconds since 1970, as text: of a day, or of a second."""
+        if time is None:
+            return self
+        text = str(np.datetime64(time // 10**6, "s"))
+        return replace(self, time=text.removesuffix("T00:00:00"))
 
     def __str__(self) -> str:
         """Say when it was found, and what happened.

@@ -79,7 +79,7 @@ class Identities:
         return not self.events and self.ids.tolist() == list(range(self.next_id))
 
     def continued(
-        self, matching: Matching, recalled: Labels | None, row: int, time: str | None = None
+        self, matching: Matching, recalled: Labels | None, row: int, time: int | None = None
     ) -> Identities:
         """The ids of new clusters; `recalled`: of each remembered row, its new cluster (-1: none)."""
         ids = np.where(matching.continues == GONE, -1, np.append(self.ids, -1)[matching.continues])
@@ -88,17 +88,17 @@ class Identities:
             ids[new] = old_id
         fresh = np.flatnonzero(ids < 0)
         ids[fresh] = self.next_id + np.arange(len(fresh))
-        events = matching.events(self.ids, ids, row, time, returned=frozenset(back.values()))
-        return replace(self, ids=ids, next_id=self.next_id + len(fresh), events=self._with(events))
+        events = matching.events(self.ids, ids, row, returned=frozenset(back.values()))
+        return replace(self, ids=ids, next_id=self.next_id + len(fresh)).noted(events, time)
 
-    def emptied(self, before: Integers, after: Integers, row: int) -> Identities:
+    def emptied(self, before: Integers, after: Integers, row: int, time: int | None) -> Identities:
         """With clusters told that lost their last row or have rows again."""
         found = [
             Event(DIED if old else RETURNED, row, id, (), old, new)
             for id, old, new in zip(self.ids.tolist(), before.tolist(), after.tolist(), strict=True)
             if (old == 0) != (new == 0)
         ]
-        return self.noted(found)
+        return self.noted(found, time)
 
     @property
     def without_rows(self) -> Identities:
@@ -111,17 +111,15 @@ class Identities:
         timeline = (*self.timeline, Sizes(row, rows))
         return replace(self, timeline=timeline[::2] if len(timeline) > MOST_SIZES else timeline)
 
-    def noted(self, events: Sequence[Event]) -> Identities:
-        """With these events."""
-        return replace(self, events=self._with(events)) if events else self
+    def noted(self, events: Sequence[Event], time: int | None) -> Identities:
+        """With these events, of this time."""
+        timed = (event.at(time) for event in events)
+        return replace(self, events=(*self.events, *timed)[-MOST_EVENTS:]) if events else self
 
     def remembering(self, sample: Sample, labels: Labels) -> Identities:
         """With sampled rows of the present clusters."""
         ids = np.append(self.ids, -1)[labels]
         return replace(self, memory=self.memory.updated(sample, ids))
-
-    def _with(self, events: Sequence[Event]) -> tuple[Event, ...]:
-        return (*self.events, *events)[-MOST_EVENTS:]
 
     def _back(self, matching: Matching, recalled: Labels | None, ids: Integers) -> dict[int, int]:
         """New clusters that take most of the rows remembered of one that had ended, and its id."""

@@ -100,7 +100,6 @@ class Matching:
         old_ids: Integers,
         new_ids: Integers,
         row: int,
-        time: str | None = None,
         *,
         returned: Collection[int] = (),
     ) -> list[Event]:
@@ -115,28 +114,24 @@ class Matching:
         fresh = _Left.of(self.shared.swapped(), after, (self.continues == GONE) & ~back)
         ended = _Left.of(self.shared, before, goes_on == GONE)
         found = [
-            Event(RETURNED, row, int(new_ids[new]), (), 0, int(after[new]), time=time)
+            Event(RETURNED, row, int(new_ids[new]), (), 0, int(after[new]))
             for new in np.flatnonzero(back & (self.continues == GONE)).tolist()
         ]
         for new in fresh.alone:
-            found.append(
-                Event(BORN, row, int(new_ids[new]), (), 0, int(after[new]), (), fresh.sure(new), time)
-            )
+            found.append(Event(BORN, row, int(new_ids[new]), (), 0, int(after[new]), (), fresh.sure(new)))
         for old in ended.alone:
-            found.append(
-                Event(DIED, row, int(old_ids[old]), (), int(before[old]), 0, (), ended.sure(old), time)
-            )
+            found.append(Event(DIED, row, int(old_ids[old]), (), int(before[old]), 0, (), ended.sure(old)))
         for old, parts in fresh.by_main.items():
             n_left = int(after[goes_on[old]]) if goes_on[old] != GONE else 0
             others = tuple(sorted(int(new_ids[part]) for part in parts))
             sizes, sure = (int(before[old]), n_left), fresh.share(parts)
-            found.append(Event(SPLIT, row, int(old_ids[old]), others, *sizes, (), sure, time))
+            found.append(Event(SPLIT, row, int(old_ids[old]), others, *sizes, (), sure))
         for new, parts in ended.by_main.items():
             main = self.continues[new]
             n_before = int(before[main]) if main != GONE else 0
             others = tuple(sorted(int(old_ids[part]) for part in parts))
             sizes, sure = (n_before, int(after[new])), ended.share(parts)
-            found.append(Event(MERGED, row, int(new_ids[new]), others, *sizes, (), sure, time))
+            found.append(Event(MERGED, row, int(new_ids[new]), others, *sizes, (), sure))
         return sorted(found, key=lambda event: (event.what, event.cluster))
 
 

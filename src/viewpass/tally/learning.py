@@ -9,7 +9,7 @@ are labelled by the model of the last solve and tallied under it.
 
 With a horizon (streams/horizon.py) rows are labelled so from FIRST rows per cluster on. Rows before the last
 solve and rows since are compared at every step of the horizon, and the sample is solved where they differ.
-The sums of the model are then the sample's estimate.
+A step of time ends with the first row after it. The sums of the model are then the sample's estimate.
 """
 
 from __future__ import annotations
@@ -95,6 +95,7 @@ class Learning:
         self.plan, self.seed, self.horizon = plan, seed, horizon
         self.schema: Schema | None = None
         self.n_rows = 0  # read, those without any view included
+        self.time: int | None = None  # of the last row read, where rows have times
         self.solved: Model | None = None  # by the last solve, with what was tallied under it
         self.early: Model | None = None  # before that: by the last solve, to which ids go back
         self.solved_at = 0  # rows read then, or when rows were last found to have changed
@@ -146,10 +147,16 @@ class Learning:
         self.schema = chunk.schema if self.schema is None else self.schema.merged(chunk.schema)
         if self.plan.weight_unit > 1 and chunk.copies is None:
             chunk = replace(chunk, copies=np.full(chunk.n_rows, self.plan.weight_unit, dtype=np.int64))
-        n_done = 0
+        times, n_done = self._times(chunk), 0
         while n_done < chunk.n_rows:
+            n_there = chunk.n_rows
+            if self.horizon.duration is not None:
+                ends = self._step_ends(int(times[n_done]))
+                if self.time is not None and self._step_ends(self.time) < ends:
+                    yield from self._stop(workspace, due=self.n_rows >= self.next_solve, at=ends)
+                n_there = int(np.searchsorted(times, ends))
             due, stop = self.next_solve, self.next_stop
-            n_more = min(stop - self.n_rows, chunk.n_rows - n_done)
+            n_more = min(stop - self.n_rows, n_there - n_done)
             part = chunk.cut(n_done, n_done + n_more)
             part = part.numbered(np.arange(part.start, part.start + n_more), start=self.n_rows)
             if self.solved is None:
@@ -164,24 +171,62 @@ class Learning:
             self.n_rows += n_more
             self._seen = None
             n_done += n_more
+            if len(times):
+                self.time = int(times[n_done - 1])
             if self.n_rows >= stop:
-                yield from self._stop(workspace, due=self.n_rows >= due)
+                yield from self._stop(workspace, due=self.n_rows >= due, at=self.n_rows)
 
-    def _stop(self, workspace: Workspace, *, due: bool) -> Iterator[Labelled]:
-        """Solve if that is due; where there is a horizon, look at the rows since the last solve."""
+    def _times(self, chunk: Chunk) -> Integers:
+        """The times of rows, which must not decrease; none without a column of times."""
+        times = chunk.origin.times
+        if times is None:
+            return np.zeros(0, dtype=np.int64)
+        back = np.flatnonzero(np.diff(times, prepend=times[:1] if self.time is None else self.time) < 0)
+        if len(back):
+            raise DataError(
+                f"{chunk.place(int(back[0]))}: its time is before that of the row before it. Rows of a "
+                "stream must come in the order of their times: sort them."
+            )
+        return times
+
+    def _step_ends(self, time: int) -> int:
+        """When the step of time ends that holds this one."""
+        return (time // self.horizon.step + 1) * self.horizon.step
+
+    def _close(self, at: int | None = None) -> None:
+        """Close the open bucket and drop those that have left the window, once rows are labelled.
+
+        `at`: the end of the step of time that begins; None: the step goes on.
+        """
+        horizon, ends, length = self.horizon, self.n_rows, self.horizon.window
+        now = ends
+        if horizon.duration is not None:
+            assert self.time is not None
+            ends, length = self._step_ends(self.time), horizon.duration
+            now = (ends if at is None else at) - horizon.step
+        gone = None if length is None or self.solved is None else now - length
+        self.buckets.close(self.n_rows, ends, gone)
+
+    def _stop(self, workspace: Workspace, *, due: bool, at: int) -> Iterator[Labelled]:
+        """Solve if that is due; where there is a horizon, check the rows since the last solve for change.
+
+        `at`: the number of rows, or the end of the step of time that begins.
+        """
         grow = False
         if self.horizon.changing:
-            self.buckets.close(self.n_rows, self.horizon.window)
-            if self.solved is not None:
-                look = self._look(workspace)
-                self.identities = self.identities.noted(look.events)
-                due, grow = due or look.unexplained or (look.changed and not self._follows), look.unexplained
-                asked = self._follows and not due and self._asks
-                if asked and self._number(workspace) != self.solved.n_clusters:
-                    due = True
+            asks = self._asks(at)
+            self._close(at)
+            if self.solved is not None and self.sample.chunk is not None:
+                look, far = self._look(workspace), self.buckets.n_since(self.solved_at) >= FAR_STEPS
+                self.identities = self.identities.noted(look.events, self.time)
+                old = far and self._passed
+                due = due or look.unexplained or ((look.changed or old) and not self._follows)
+                grow = look.unexplained
+                if self._follows and not due and asks:
+                    due = self._number(workspace) != self.solved.n_clusters
                 if self._follows and not due:
                     self._follow(workspace)
-                    if look.changed or self.n_rows >= self.solved_at + FAR_STEPS * self.horizon.step:
+                    if look.changed or far:
                         self.solved_at = self.n_rows
         if self.solved is None and self.n_rows < self._labelled_from:
             if due:
@@ -197,11 +242,15 @@ class Learning:
             self.early, self.solved_at = replace(found.model, labelled=None, census=None), self.n_rows
             self._seen = Solution(replace(found.model, rows=self._chunk), self.identities)
 
-    @property
-    def _asks(self) -> bool:
+    def _asks(self, at: int) -> bool:
         """Whether the number of clusters is estimated anew: once for all rows that count."""
-        follows = self.plan.n_clusters is None and not self.horizon.grows
-        return follows and self.n_rows % (BUCKETS * self.horizon.step) == 0
+        if self.plan.n_clusters is not None or self.horizon.grows:
+            return False
+        whole = BUCKETS * self.horizon.step
+        if self.horizon.duration is None:
+            return at % whole == 0
+        assert self.time is not None
+        return (at - self.horizon.step) // whole > self.time // whole
 
     def _number(self, workspace: Workspace) -> int:
         """The number of clusters of the rows that count; that before, where it scores like the highest."""
@@ -214,7 +263,14 @@ class Learning:
     @property
     def _follows(self) -> bool:
         """Whether centres follow the rows that count, without a solve."""
-        return self.horizon.span is not None and self.solved is not None and self.solved.links is None
+        return self.horizon.forgets and self.solved is not None and self.solved.links is None
+
+    @property
+    def _passed(self) -> bool:
+        """Whether rows have left, or count half."""
+        if self.horizon.duration is not None:
+            return self.buckets.first_row > 0
+        return self.horizon.span is not None and self.n_rows >= self.horizon.span
 
     def _follow(self, workspace: Workspace) -> None:
         """Move the centres to where the rows that count have them; clusters without rows stay."""
@@ -226,7 +282,8 @@ class Learning:
         self.solved = self._summed(moved(found, auto_alpha=self.plan.auto_alpha), workspace)
         assert self.solved.census is not None
         sizes = self.solved.census.sizes
-        self.identities = self.identities.emptied(before, sizes, self.n_rows).counted(self.n_rows, sizes)
+        self.identities = self.identities.emptied(before, sizes, self.n_rows, self.time)
+        self.identities = self.identities.counted(self.n_rows, sizes)
 
     def _look(self, workspace: Workspace) -> Look:
         """Compare the rows before the last solve (or change) with those since."""
@@ -256,8 +313,8 @@ class Learning:
         if self.horizon.changing:
             assert self.solved.census is not None
             self.identities = self.identities.counted(self.n_rows, self.solved.census.sizes)
-            self.buckets.close(self.n_rows, self.horizon.window)
-            if self.horizon.window is None:
+            self._close()
+            if self.horizon.window is None and self.horizon.duration is None:
                 self.buckets.merge()
         if first:
             sample = self.sample
@@ -343,7 +400,6 @@ class Learning:
     @property
     def next_solve(self) -> int:
         """How many rows there are when the sample is solved next, if nothing changes before."""
-        span = self.horizon.span
         due = max(ceil(GROWTH * self.solved_at), self.solved_at + 1)
         if self.solved is None:
             rows = due if self.early else self._assumed
@@ -353,17 +409,15 @@ class Learning:
             return max(min(rows, first if self.n_rows < first else self._full), self.n_rows)
         while due <= self.n_rows and not self.horizon.changing:  # too few rows of the sample had views then
             due = ceil(GROWTH * due)
-        if span is None or self.n_rows < span:
-            return due
-        return NEVER if self._follows else self.solved_at + FAR_STEPS * self.horizon.step
+        return NEVER if self._passed else due
 
     @property
     def next_stop(self) -> int:
-        """How many rows there are when the sample is solved next, or looked at."""
+        """How many rows there are when the sample is solved next, or checked for change."""
         if not self.horizon.changing:
             return self.next_solve
         step = self.horizon.step
-        look = (self.n_rows // step + 1) * step
+        look = (self.n_rows // step + 1) * step if self.horizon.duration is None else NEVER
         overdue = self.solved is not None and self.next_solve <= self.n_rows  # too few rows had views
         return look if overdue else min(self.next_solve, look)
 
@@ -394,7 +448,7 @@ class Learning:
         memory = self.identities.memory
         if self.horizon.changing and memory.chunk is not None:
             recalled = label(memory.chunk, found, workspace)
-        identities = self.identities.continued(match, recalled, self.n_rows)
+        identities = self.identities.continued(match, recalled, self.n_rows, self.time)
         if self.horizon.changing:
             identities = identities.remembering(self.sample, labels)
             return Solution(self._summed(found, workspace), identities, old)

@@ -105,13 +105,14 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where rows are from; nothing is computed from it."""
+    """Where and when rows are from; no number of a model is computed from it."""
 
     start: int = 0  # number of the first row in the data
     ids: Array | None = None
     files: tuple[tuple[int, str], ...] = ()  # files the rows are from: number of its first row, name
     numbers: Integers | None = None  # of the rows in the data, where they do not follow each other
     kept: Any = None  # columns of the table that are kept as they are, an Arrow table of all rows
+    times: Integers | None = None  # of the rows, in microseconds, where the source is `timed`
 
     def place(self, row: int) -> str:
         """Describe a row for an error message: its number in the data, its file, its id."""
@@ -129,6 +130,7 @@ class Origin:
             self.files,
             None if self.numbers is None else self.numbers[first:last],
             None if self.kept is None else self.kept.slice(first, last - first),
+            None if self.times is None else self.times[first:last],
         )
 
     @classmethod

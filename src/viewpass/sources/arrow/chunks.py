@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from viewpass.errors import DataError, SettingError
-from viewpass.kernels.grid import Array, Mask, Matrix
+from viewpass.kernels.grid import Array, Integers, Mask, Matrix
 from viewpass.kernels.pool import Pool
 from viewpass.sources.arrow.batches import UNREADABLE, Batch, Reader, one_line, resized
 from viewpass.sources.arrow.layout import ViewColumns, find_views
@@ -42,6 +42,7 @@ class ArrowSource(Source):
         self._reader = reader
         self._id = self.id_name = id
         self._kept: tuple[str, ...] = ()
+        self._time: str | None = None
         self._stop: int | None = None
         try:
             found = find_views(reader.schema, views, id, stored)
@@ -65,7 +66,8 @@ class ArrowSource(Source):
 
     def _columns(self) -> list[str]:
         used = [column for view in self._views for column in view.columns]
-        return list(dict.fromkeys([*(() if self._id is None else (self._id,)), *used, *self._kept]))
+        rows = [column for column in (self._id, self._time) if column is not None]
+        return list(dict.fromkeys([*rows, *used, *self._kept]))
 
     @property
     def column_names(self) -> list[str]:
@@ -86,6 +88,19 @@ class ArrowSource(Source):
             if known.count(column) > 1:
                 raise SettingError(f"column {column!r} cannot be kept: the table has several of this name.")
         return self._with(_kept=tuple(dict.fromkeys(columns)))
+
+    def timed(self, column: str) -> ArrowSource:
+        """The same rows with the times of a column."""
+        schema = self._reader.schema
+        if column not in schema.names:
+            raise SettingError(f"there is no column {column!r} for time=; {listed(schema.names)}.")
+        kind = schema.field(column).type
+        if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+            raise SettingError(
+                f"time={column!r}: the column holds {kind}; dates or timestamps were expected."
+            )
+        left_out = tuple(name for name in self.left_out if name != column)
+        return self._with(_time=column, left_out=left_out)
 
     def until(self, stop: int) -> ArrowSource:
         """The same rows, of which none from row `stop` on are decoded in advance."""
@@ -112,7 +127,7 @@ class ArrowSource(Source):
     def identity(self) -> dict[str, Any]:
         """The data, the columns of each view, and the id column."""
         views = {view.name: [view.form, *view.columns, *_how_stored(view)] for view in self._views}
-        return {**self._reader.identity(), "views": views, "id": self._id}
+        return {**self._reader.identity(), "views": views, "id": self._id, "time": self._time}
 
     def _groups(self, size: int, start: int) -> Iterator[list[Chunk]]:
         """Yield the chunks completed by each batch, while the next batch is being decoded."""
@@ -166,6 +181,7 @@ class ArrowSource(Source):
                 None if self._id is None else _ids(batches, self._id),
                 tuple(dict.fromkeys((batch.first, batch.file) for batch in batches if batch.file)),
                 kept=_kept(batches, self._kept),
+                times=None if self._time is None else _times(batches, self._time),
             ),
             self.schema.columns,
             stated=True,
@@ -209,16 +225,30 @@ def _kept(batches: Sequence[Batch], columns: Sequence[str]) -> Any:
         ) from problem
 
 
+def _whole(batch: Batch, name: str, what: str) -> pa.Array:
+    """A column of which no value may be null."""
+    column = batch.rows.column(name)
+    present = valid(column)
+    if present is not None:
+        row = int(np.flatnonzero(~present)[0])
+        raise DataError(f"{batch.place(name, row)}: the {what} is null. Every row needs one.")
+    return column
+
+
+def _times(batches: Sequence[Batch], name: str) -> Integers:
+    """Times as microseconds since 1970."""
+    columns = [_whole(batch, name, "time") for batch in batches]
+    parts = [column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()) for column in columns]
+    found: Integers = np.concatenate([np.asarray(part) for part in parts])
+    return found
+
+
 def _ids(batches: Sequence[Batch], id: str) -> Array:
     parts = []
     for batch in batches:
-        column = batch.rows.column(id)
+        column = _whole(batch, id, "id")
         if isinstance(column, pa.DictionaryArray):
             column = column.dictionary_decode()
-        present = valid(column)
-        if present is not None:
-            row = int(np.flatnonzero(~present)[0])
-            raise DataError(f"{batch.place(id, row)}: the id is null. Every row needs one.")
         try:
             parts.append(column.to_numpy(zero_copy_only=False))
         except UNREADABLE as problem:

@@ -40,6 +40,7 @@ from viewpass.views.scaling import SCALE_NAMES
 
 CONSENSUS_ASKED = ("auto", "plain", "graph")
 MOST_SOLVE_UPDATES, MOST_SEED = 1000, 2**63  # a plan has 20 updates; seeds are drawn below 2^63
+FARTHEST = 2**62  # time, in microseconds
 ROW_KEYS, ROW_NUMBERS = Rule(np.int64, "n"), Rule(np.int64, "n", 0)
 SEGMENTS = {name: Rule(np.int64, "n", 0) for name in ("segment_starts", "segment_sizes")}
 SEGMENTS |= {name: Rule(np.int64, "n", -1) for name in ("segment_numbers", "segment_ids")}
@@ -73,9 +74,10 @@ def _pack_stream(
     buckets = []
     for number, bucket in enumerate(learning.buckets.closed if rows else ()):
         sample = pack_sample(bucket.sample, arrays, name=f"bucket{number}")
-        buckets.append({"start": bucket.start, "stop": bucket.stop, "sample": sample})
+        buckets.append({"start": bucket.start, "stop": bucket.stop, "ends": bucket.ends, "sample": sample})
     return {
         "horizon": pack_horizon(learning.horizon),
+        "time": learning.time,
         "identities": pack_identities(identities, arrays, rows=rows),
         "buckets": buckets,
         "bucket_start": learning.buckets.start if rows else 0,
@@ -95,7 +97,7 @@ def _unpack_buckets(
         sample = unpack_sample(part.part("sample"), schema, plan, name=f"bucket{number}", half_life=half_life)
         stored.need(sample.size == open_bucket.size and row in (None, start), "buckets")
         check_bucket(stored, start, stop, sample)
-        closed.append(Bucket(start, stop, sample))
+        closed.append(Bucket(start, stop, sample, part.number("ends", least=-FARTHEST, most=FARTHEST)))
         row = stop
     start = stored.number("bucket_start", most=n_rows)
     stored.need(row in (None, start), "bucket_start")
@@ -115,6 +117,10 @@ def unpack_learning(stored: Fields) -> Learning:
     if "horizon" in stored.values:
         found.buckets = _unpack_buckets(stored, sample, plan, schema, found.n_rows)
         sample = found.sample
+        found.time = (
+            None if stored.get("time") is None else stored.number("time", least=-FARTHEST, most=FARTHEST)
+        )
+        stored.need(horizon.duration is None or found.time is not None or not found.n_rows, "time")
         found.receipts = tuple(unpack_receipt(stored, each) for each in stored.list("receipts", list))
     check_sample(stored, plan, schema, sample, found.n_rows)
     if stored.get("model") is not None:

@@ -12,7 +12,7 @@ from viewpass.sample.sample import Sample
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
 from viewpass.streams.events import KINDS, NO_CLUSTER, Event
-from viewpass.streams.horizon import BUCKETS, Horizon
+from viewpass.streams.horizon import BUCKETS, LONGEST, SECOND, Horizon
 from viewpass.streams.identities import MOST_EVENTS, MOST_SIZES, Identities, Memory, Sizes
 from viewpass.streams.receipts import Receipt
 from viewpass.views.chunk import Schema
@@ -25,6 +25,7 @@ def pack_horizon(horizon: Horizon) -> dict[str, Any]:
     """Convert which rows count."""
     return {
         "window": horizon.window,
+        "duration": horizon.duration,
         "half_life": horizon.half_life,
         "grows": horizon.grows,
         "most_clusters": horizon.most_clusters,
@@ -33,13 +34,19 @@ def pack_horizon(horizon: Horizon) -> dict[str, Any]:
 
 def unpack_horizon(stored: Fields) -> Horizon:
     """Restore it."""
-    least = {"window": BUCKETS, "half_life": 1, "most_clusters": 1}
-    numbers = {
-        name: None if stored.get(name) is None else stored.number(name, least=most, most=MOST_ROWS)
-        for name, most in least.items()
+    bounds = {
+        "window": (BUCKETS, MOST_ROWS),
+        "duration": (SECOND, LONGEST),
+        "half_life": (1, MOST_ROWS),
+        "most_clusters": (1, MOST_ROWS),
     }
-    stored.need(numbers["window"] is None or numbers["half_life"] is None, "window")
-    return Horizon(numbers["window"], numbers["half_life"], stored.truth("grows"), numbers["most_clusters"])
+    numbers = {
+        name: None if stored.get(name) is None else stored.number(name, least=least, most=most)
+        for name, (least, most) in bounds.items()
+    }
+    ways = numbers["window"], numbers["duration"], numbers["half_life"]
+    stored.need(ways.count(None) >= 2, "window")
+    return Horizon(grows=stored.truth("grows"), **numbers)
 
 
 def pack_identities(identities: Identities, arrays: dict[str, Array], *, rows: bool) -> dict[str, Any]:
