@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from viewpass.kernels.lazy import cached_property
+from viewpass.kernels.threads import cached_property
 
 
 @dataclass(frozen=True)

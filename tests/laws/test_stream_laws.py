@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import viewpass as vp
 from cases import Case, cases, computing, workspace
-from viewpass.algorithm1.start import soft_memberships
+from viewpass.algorithm1.algorithm1 import soft_memberships
 from viewpass.sums.centres import objective
 from viewpass.sums.chunk_step import ChunkStep, Outcome
 from viewpass.sums.rules import Rules

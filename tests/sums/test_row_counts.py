@@ -8,9 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from viewpass.sums.row_counts import RowCounts
+from viewpass.sums.row_counts import GapCounts, RowCounts
 from viewpass.views.chunk import Chunk, Oddities
-from viewpass.views.gaps import GapCounts
 from viewpass.views.rows import MeasuredRows
 
 N_ROWS = 60

@@ -7,22 +7,22 @@ For each chunk of s rows, given R and T of all rows before (sums/chunk_step.py h
     U      R (T + alpha I)^-1                                       Eq. 13
            until no label moves, or the loss changes by less than tol, or max_iter updates
 
-The first chunk starts from a soft random V (start.py). From the second pass on, a chunk starts from its
-labels of the pass before: what it added to R and T then is taken out first, so that they hold each row once.
+The first chunk starts from a soft random V, or from given labels, memberships or centres. From the second
+pass on, a chunk starts from its labels of the pass before: what it added to R and T then is taken out first,
+so that they hold each row once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from viewpass.algorithm1.start import first_chunk, scaled_centres
-from viewpass.errors import DataError
-from viewpass.kernels.grid import Begin, Labels
+from viewpass.errors import DataError, SettingError
+from viewpass.kernels.grid import Array, Begin, Floats, Labels
 from viewpass.model.model import Model, scaled
 from viewpass.sums.centres import Centres
 from viewpass.sums.chunk_step import ChunkStep, Outcome, State, Task
@@ -32,8 +32,6 @@ from viewpass.sums.statistics import Statistics
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
-
-NOTHING = np.empty(0, dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -90,13 +88,13 @@ class Algorithm1:
                 chunk, in_scale = scaled(chunk, self.model, self.workspace), True
             rest = chunk if n_done == 0 else chunk.cut(n_done, chunk.n_rows)
             one = rest if rest.n_rows <= size else rest.cut(0, size)
+            again = None if counted is None else counted[n_done:]
             if self.model is None:
                 labels = self._first(one)
             else:
-                again = None if counted is None else counted[n_done:]
-                labels = self._several(rest, size, again) if rest.n_rows > size else NOTHING
+                labels = self._further(rest, size, again)
                 if not len(labels):
-                    labels = self._one(one, None if again is None else again[: one.n_rows])
+                    labels = self._further(one, None, None if again is None else again[: one.n_rows])
             yield labels
             n_done += len(labels)
 
@@ -104,14 +102,14 @@ class Algorithm1:
         """The first chunk that has a row with a view: scale and centres are made from it."""
         settings, n_threads = self.settings, self.workspace.n_threads
         schema = chunk.schema if self.schema is None else self.schema.merged(chunk.schema)
-        rows = self._rows(chunk).measure(n_threads)
+        rows = MeasuredRows(chunk).measure(n_threads)
         if not rows.n_seen.any():
             self.schema, self.read = schema, self.read + RowCounts.of(rows)
             return np.full(chunk.n_rows, -1, dtype=np.int32)
         names = settings.scale or ("unit",) * rows.n_views
         scaling = Scaling.learn(rows, names, settings.weight_unit)
         if not scaling.plain:
-            rows = self._rows(scaling.apply(chunk, n_threads=n_threads))
+            rows = MeasuredRows(scaling.apply(chunk, n_threads=n_threads))
         init = settings.init
         if isinstance(init, list):
             init = scaled_centres(init, scaling, schema, settings.n_clusters)
@@ -128,41 +126,22 @@ class Algorithm1:
         )
         return self._commit(model, outcome, rows, schema)
 
-    def _one(self, chunk: Chunk, counted: Labels | None) -> Labels:
-        """One chunk, after mending rows that need it."""
+    def _further(self, chunk: Chunk, size: int | None, counted: Labels | None) -> Labels:
+        """Chunks of `size` rows, up to the first row to be mended or refused; None: one chunk, mended."""
         assert self.model is not None
-        rows = self._rows(chunk)
+        rows, schema = MeasuredRows(chunk), self.model.schema.merged(chunk.schema)
         if counted is not None:
             rows.measure(self.workspace.n_threads)
-        schema, state = self._state(chunk)
-        task = Task(Begin.CENTRES if counted is None else Begin.COUNTED, counted)
-        outcome = self._step.whole(rows, state, task)
-        return self._commit(self.model, outcome, rows, schema, again=counted is not None)
-
-    def _several(self, chunk: Chunk, size: int, counted: Labels | None) -> Labels:
-        """The chunks before the first row to be mended or refused."""
-        assert self.model is not None
-        rows = self._rows(chunk)
-        if counted is not None:
-            rows.measure(self.workspace.n_threads)
-        schema, state = self._state(chunk)
         task = Task(Begin.CENTRES if counted is None else Begin.COUNTED, counted, size=size)
-        outcome = self._step.run(rows, state, task)
+        process = self._step.whole if size is None else self._step.run
+        outcome = process(rows, State(self.model.widened(schema), self.model.centres), task)
         if not len(outcome.labels):
             return outcome.labels
         return self._commit(self.model, outcome, rows, schema, again=counted is not None, size=size)
 
-    def _state(self, chunk: Chunk) -> tuple[Schema, State]:
-        assert self.model is not None
-        schema = self.model.schema.merged(chunk.schema)
-        return schema, State(self.model.widened(schema), self.model.centres)
-
     @property
     def _step(self) -> ChunkStep:
         return ChunkStep(self.settings.rules, self.workspace)
-
-    def _rows(self, chunk: Chunk) -> MeasuredRows:
-        return MeasuredRows(chunk)
 
     def _commit(
         self,
@@ -213,3 +192,79 @@ class Algorithm1:
             n_clusters=n_clusters,
             weight_unit=self.settings.weight_unit,
         )
+
+
+def first_chunk(
+    rows: MeasuredRows, init: Any, n_clusters: int, step: ChunkStep, rng: np.random.Generator
+) -> Outcome:
+    """Process the first rows.
+
+    `init`: "random", an array of labels or memberships of these rows, or centres in their scale.
+    """
+    rows.measure(step.workspace.n_threads)
+    if isinstance(init, str):
+        memberships = soft_memberships(rows, n_clusters, rng)
+        centres = step.soft_centres(rows, memberships)
+        del memberships  # as large as the distances that come next
+        return step.from_soft_centres(rows, centres)
+    if isinstance(init, np.ndarray):
+        return _from_array(rows, init, n_clusters, step)
+    lengths = np.sqrt(np.where(rows.squares > 0, rows.squares, 1.0))
+    centres = Centres.of([u * length for u, length in zip(init, lengths, strict=True)])
+    return step.from_centres(rows, State.without_rows(rows, centres))
+
+
+def soft_memberships(rows: MeasuredRows, n_clusters: int, rng: np.random.Generator) -> Floats:
+    """The published V: uniform, each row scaled to sum 1 (so not 1-of-K); 0 for rows without effect."""
+    seen = rows.counted
+    drawn: Floats = rng.random((int(seen.sum()), n_clusters))
+    drawn /= drawn.sum(axis=1, keepdims=True)
+    if seen.all():
+        return drawn
+    memberships = np.zeros((rows.n_rows, n_clusters))
+    memberships[seen] = drawn
+    return memberships
+
+
+def _from_array(rows: MeasuredRows, init: Any, n_clusters: int, step: ChunkStep) -> Outcome:
+    """The first chunk from given labels (1-D), hard memberships (1-of-K) or soft ones."""
+    if len(init) != rows.n_rows:
+        raise SettingError(
+            f"init has {len(init)} rows, the first chunk has {rows.n_rows}: init as an array gives "
+            "the initial labels or memberships of the rows of the first chunk."
+        )
+    if init.ndim == 1:
+        return step.from_labels(rows, init.astype(np.int32), n_clusters)
+    if np.isin(init, (0, 1)).all() and (init.sum(axis=1) == 1).all():
+        return step.from_labels(rows, init.argmax(axis=1).astype(np.int32), n_clusters)
+    return step.from_memberships(rows, np.ascontiguousarray(init, dtype=np.float64))
+
+
+def check_given(init: Sequence[Array], schema: Schema, n_clusters: int) -> None:
+    """Refuse given centres that do not fit the views."""
+    if len(init) != len(schema.names):
+        raise SettingError(f"init has centres for {len(init)} views, the data has {len(schema.names)}.")
+    for name, width, values in zip(schema.names, schema.widths, init, strict=True):
+        if width is not None and values.shape != (n_clusters, width):
+            raise SettingError(
+                f"init, view {name!r}: centres of shape {values.shape}, ({n_clusters}, {width}) was expected."
+            )
+
+
+def scaled_centres(
+    init: Sequence[Array], scaling: Scaling, schema: Schema, n_clusters: int
+) -> tuple[Floats, ...]:
+    """Given centres as rows of that scale, of unit length but where lengths are kept.
+
+    One without a direction is the origin.
+    """
+    check_given(init, schema, n_clusters)
+    views = tuple(np.array(values, dtype=np.float64, order="C") for values in init)
+    present = tuple(values if values.shape[1] else None for values in views)
+    given = Chunk(present, schema.names, n_clusters, stated=scaling.lengths is not None)
+    rows = MeasuredRows(scaling.apply(given)).measure()
+    scaled, inverse = rows.take(np.arange(n_clusters))
+    return tuple(
+        values if view is None else view * (lengths * scaling.unit)[:, None]
+        for values, view, lengths in zip(views, scaled.views, inverse, strict=True)
+    )

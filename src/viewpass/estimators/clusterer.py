@@ -18,10 +18,10 @@ from viewpass.model.choice import Choice, Curve
 from viewpass.model.model import Model, cluster_distances, label
 from viewpass.sources.source import Source, spans
 from viewpass.sums.centres import in_columns, objective
+from viewpass.sums.row_counts import GapCounts
 from viewpass.sums.rules import Workspace
 from viewpass.sums.statistics import Statistics
 from viewpass.views.chunk import Schema
-from viewpass.views.gaps import GapCounts
 
 
 class ViewClusterer(ViewReader):

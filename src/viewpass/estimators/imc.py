@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from viewpass.algorithm1.algorithm1 import Settings
-from viewpass.algorithm1.start import first_chunk, scaled_centres
+from viewpass.algorithm1.algorithm1 import Settings, first_chunk, scaled_centres
 from viewpass.errors import DataError
 from viewpass.estimators.base import logging_progress, whole
 from viewpass.estimators.clusterer import ViewClusterer

@@ -16,7 +16,7 @@ import scipy.sparse
 
 from viewpass.errors import DataError, SettingError, callers, warn
 from viewpass.sources.arrays import ArraySource
-from viewpass.sources.blocks import columns_of, cut, listed, named_views, names_columns, pick
+from viewpass.sources.blocks import columns_of, cut, listed, named_views, pick
 from viewpass.sources.bundle import Bundle
 from viewpass.sources.ids import MOST_NAMED
 from viewpass.sources.kinds import (
@@ -28,6 +28,7 @@ from viewpass.sources.kinds import (
     is_relation,
     is_series,
     list_columns,
+    names_columns,
 )
 from viewpass.sources.masks import as_mask
 from viewpass.sources.mudata import from_mudata

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import FileError, SettingError, not_a_file
 from viewpass.kernels.grid import Array
-from viewpass.sources.blocks import names_columns
+from viewpass.sources.kinds import names_columns
 from viewpass.store.container import frame
 from viewpass.store.container.fields import Fields
 from viewpass.store.container.values import from_plain, to_plain

@@ -1,4 +1,4 @@
-"""The number of threads, a thread pool for NumPy work, and a limit of one thread for BLAS."""
+"""Threads: their number, a pool for NumPy work, a limit of one for BLAS, properties computed once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,32 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from functools import cached_property as cached_property
+else:
+
+    class cached_property:  # noqa: N801 - known by this name
+        """The first access computes the value, which takes the place of the property; without a lock.
+
+        Up to Python 3.11 that of functools holds one lock for all objects of a class: threads wait for each
+        other, and a child forked while another thread holds it waits for ever. Two threads may compute a
+        value twice here, which is the same both times.
+        """
+
+        def __init__(self, compute):
+            self._compute = compute
+            self.__doc__ = compute.__doc__
+
+        def __set_name__(self, owner, name):
+            self._name = name
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            return instance.__dict__.setdefault(self._name, self._compute(instance))
+
 
 _lock = threading.Lock()
 _pools: dict[int, ThreadPoolExecutor] = {}

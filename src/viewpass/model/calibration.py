@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.kernels.grid import Array, Floats, Integers
-from viewpass.kernels.lazy import cached_property
+from viewpass.kernels.threads import cached_property
 
 BINS = 16  # of a curve of confidence
 KNOTS = 2 * BINS  # where they begin and end

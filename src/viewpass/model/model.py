@@ -16,15 +16,14 @@ from viewpass.graph.cut import Cut, cut
 from viewpass.graph.soft_assignment import SoftAssignment, soft_assignment
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Labels, Links
-from viewpass.kernels.lazy import cached_property
+from viewpass.kernels.threads import cached_property
 from viewpass.model.calibration import Calibration
 from viewpass.model.choice import Choice, Curve
 from viewpass.sums.centres import Centres
-from viewpass.sums.row_counts import Census, RowCounts
+from viewpass.sums.row_counts import Census, GapCounts, RowCounts
 from viewpass.sums.rules import Weights, Workspace
 from viewpass.sums.statistics import Statistics
 from viewpass.views.chunk import Chunk, Schema
-from viewpass.views.gaps import GapCounts
 from viewpass.views.rows import MeasuredRows, without_unknown
 from viewpass.views.scaling import Scaling
 

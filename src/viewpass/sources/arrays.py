@@ -12,8 +12,8 @@ import scipy.sparse
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
-from viewpass.sources.frames import column_names, common_index, values_of
-from viewpass.sources.kinds import is_frame, is_series
+from viewpass.sources.frames import values_of
+from viewpass.sources.kinds import column_names, common_index, is_frame, is_series
 from viewpass.sources.masks import as_mask
 from viewpass.sources.quantised import Widened
 from viewpass.sources.source import Source, spans

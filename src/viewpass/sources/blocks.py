@@ -17,13 +17,6 @@ from viewpass.views.checks import check_columns
 from viewpass.views.chunk import unique_names
 
 
-def names_columns(views: Any) -> bool:
-    """Return whether `views=` names columns; otherwise it is None, widths or a number of blocks."""
-    if isinstance(views, list | tuple):
-        return any(isinstance(given, str | tuple) for given in views)
-    return isinstance(views, str | Mapping)
-
-
 def named_views(views: Any) -> dict[str, Any]:
     """Return what `views=` gives for each view; a list names each view by its column.
 

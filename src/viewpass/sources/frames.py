@@ -14,7 +14,7 @@ import numpy as np
 from viewpass.errors import DataError, warn
 from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.ids import MOST_NAMED, match_ids, read_ids
-from viewpass.sources.kinds import is_anndata, is_frame, is_series
+from viewpass.sources.kinds import is_anndata
 from viewpass.sources.matched import MatchedSource, Piece, Rows
 from viewpass.sources.mudata import modality
 from viewpass.views.chunk import unique_names
@@ -178,33 +178,6 @@ def _texts(column: Any) -> list[str | None]:
     """Levels of the rows as text; None where a row has none."""
     null = np.asarray(column.is_null().to_numpy(), dtype=bool)
     return [None if no else str(value) for value, no in zip(column.to_list(), null, strict=True)]
-
-
-def common_index(views: Sequence[Any], names: Sequence[str]) -> Any:
-    """Return the index of the pandas frames and series among the views, None if there are none.
-
-    Refuse indexes that differ: the rows of views in a list are matched by position.
-    """
-    indexes = [
-        (name, x.index)
-        for x, name in zip(views, names, strict=True)
-        if hasattr(getattr(x, "index", None), "equals") and (is_frame(x) or is_series(x))
-    ]
-    for name, index in indexes[1:]:
-        if not index.equals(indexes[0][1]):
-            raise DataError(
-                f"views {indexes[0][0]!r} and {name!r} are frames with different indexes. Match rows by "
-                "index with vp.frames({name: frame, ...}), or by position with arrays (`.to_numpy()`)."
-            )
-    return indexes[0][1] if indexes else None
-
-
-def column_names(x: Any) -> tuple[str, ...] | None:
-    """Return the names of a frame's columns; None if x is no frame, or its columns are numbered."""
-    if not is_frame(x):
-        return None
-    names = tuple(getattr(x, "column_names", None) or x.columns)  # `columns` of a PyArrow table are data
-    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def values_of(frame: Any, name: str) -> Array:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
+
+from viewpass.errors import DataError
 
 # What is no frame, series, AnnData or MuData, for sure: other checks take longer, and lists may hold many.
 PLAIN_TYPES = (np.ndarray, list, tuple, dict, str, float, int, type(None))
@@ -69,3 +71,37 @@ def list_columns(frame: Any) -> list[str]:
     except ValueError:
         return []
     return [name for name in table.columns if holds_lists(table[name])]
+
+
+def common_index(views: Sequence[Any], names: Sequence[str]) -> Any:
+    """Return the index of the pandas frames and series among the views, None if there are none.
+
+    Refuse indexes that differ: the rows of views in a list are matched by position.
+    """
+    indexes = [
+        (name, x.index)
+        for x, name in zip(views, names, strict=True)
+        if hasattr(getattr(x, "index", None), "equals") and (is_frame(x) or is_series(x))
+    ]
+    for name, index in indexes[1:]:
+        if not index.equals(indexes[0][1]):
+            raise DataError(
+                f"views {indexes[0][0]!r} and {name!r} are frames with different indexes. Match rows by "
+                "index with vp.frames({name: frame, ...}), or by position with arrays (`.to_numpy()`)."
+            )
+    return indexes[0][1] if indexes else None
+
+
+def column_names(x: Any) -> tuple[str, ...] | None:
+    """Return the names of a frame's columns; None if x is no frame, or its columns are numbered."""
+    if not is_frame(x):
+        return None
+    names = tuple(getattr(x, "column_names", None) or x.columns)  # `columns` of a PyArrow table are data
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def names_columns(views: Any) -> bool:
+    """Return whether `views=` names columns; otherwise it is None, widths or a number of blocks."""
+    if isinstance(views, list | tuple):
+        return any(isinstance(given, str | tuple) for given in views)
+    return isinstance(views, str | Mapping)

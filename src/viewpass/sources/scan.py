@@ -7,8 +7,7 @@ from typing import Any
 
 from viewpass.errors import DataError, SettingError, missing_extra
 from viewpass.sources.files import find_files
-from viewpass.sources.frames import common_index
-from viewpass.sources.kinds import is_frame, is_path, is_relation, is_series
+from viewpass.sources.kinds import common_index, is_frame, is_path, is_relation, is_series
 from viewpass.sources.memory_maps import mapped, mapped_files
 from viewpass.sources.mudata import of_files
 from viewpass.sources.quantised import Quantised, check_names, read_quantised

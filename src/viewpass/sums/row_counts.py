@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from viewpass.kernels.grid import Array, Integers, Labels, Mask
-from viewpass.views.gaps import GapCounts, gap_counts
+from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
 
@@ -227,3 +227,18 @@ def pattern_text(pattern: int, names: Sequence[str]) -> str:
     'image + size'
     """
     return " + ".join(name for v, name in enumerate(names) if pattern >> min(v, MOST_BITS) & 1)
+
+
+class GapCounts(NamedTuple):
+    """How many values of a view are missing inside rows."""
+
+    rows: int = 0  # that have gaps
+    values: int = 0  # missing in them
+    too_few: int = 0  # rows that count as lacking the view, with too few of its values
+
+
+def gap_counts(chunk: Chunk, n_rows: int) -> Integers:
+    """The `GapCounts` of each view (views x 3), in the first rows of a chunk."""
+    lacking = np.zeros((0, len(chunk.names))) if chunk.odd.lacking is None else chunk.odd.lacking[:n_rows]
+    counts = (lacking > 0).sum(axis=0), np.maximum(lacking, 0).sum(axis=0), (lacking < 0).sum(axis=0)
+    return np.column_stack(counts).astype(np.int64)

@@ -19,30 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from viewpass.kernels.grid import Array, Floats, Integers, Mask, Matrix
+from viewpass.kernels.grid import Array, Floats, Mask, Matrix
 from viewpass.views.chunk import Chunk
 
 LEAST_HELD = 0.1  # of a view's values; a row with fewer counts as lacking the view
 GAP_RULES = ("refuse", "fill", "local")
-
-
-class GapCounts(NamedTuple):
-    """How many values of a view are missing inside rows."""
-
-    rows: int = 0  # that have gaps
-    values: int = 0  # missing in them
-    too_few: int = 0  # rows that count as lacking the view, with too few of its values
-
-
-def gap_counts(chunk: Chunk, n_rows: int) -> Integers:
-    """The `GapCounts` of each view (views x 3), in the first rows of a chunk."""
-    lacking = np.zeros((0, len(chunk.names))) if chunk.odd.lacking is None else chunk.odd.lacking[:n_rows]
-    counts = (lacking > 0).sum(axis=0), np.maximum(lacking, 0).sum(axis=0), (lacking < 0).sum(axis=0)
-    return np.column_stack(counts).astype(np.int64)
 
 
 def with_gaps(chunk: Chunk) -> Chunk:

@@ -17,7 +17,7 @@ import numpy as np
 
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Matrix
-from viewpass.kernels.lazy import cached_property
+from viewpass.kernels.threads import cached_property
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

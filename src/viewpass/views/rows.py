@@ -16,8 +16,8 @@ import scipy.sparse
 from viewpass.errors import DataError
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import SQUARE_STEP, STEP, Floats, Integers, Mask, Matrix, RowKind
-from viewpass.kernels.lazy import cached_property
 from viewpass.kernels.portable import unit_rows
+from viewpass.kernels.threads import cached_property
 from viewpass.views.chunk import Chunk
 
 

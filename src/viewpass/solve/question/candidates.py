@@ -17,7 +17,7 @@ from viewpass.graph import spectral as graph
 from viewpass.graph.cut import merges
 from viewpass.graph.soft_assignment import SoftAssignment, links_of, soft_assignment
 from viewpass.kernels.grid import Labels, Links
-from viewpass.kernels.lazy import cached_property
+from viewpass.kernels.threads import cached_property
 from viewpass.model.choice import Curve
 from viewpass.model.model import assign
 from viewpass.solve import starts

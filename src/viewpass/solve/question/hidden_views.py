@@ -25,8 +25,8 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
-from viewpass.kernels.lazy import cached_property
 from viewpass.kernels.portable import log, ordered_sum
+from viewpass.kernels.threads import cached_property
 from viewpass.model.model import assign
 from viewpass.solve import starts
 from viewpass.solve.few_columns import in_few_columns

@@ -11,9 +11,8 @@ import scipy.sparse
 from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import MOST_ROWS, Array
 from viewpass.store.container.fields import Fields, Rule
-from viewpass.sums.row_counts import BINS, MOST_BITS, MOST_PATTERNS, Census, RowCounts
+from viewpass.sums.row_counts import BINS, MOST_BITS, MOST_PATTERNS, Census, GapCounts, RowCounts
 from viewpass.views.chunk import Chunk, Oddities, Schema
-from viewpass.views.gaps import GapCounts
 from viewpass.views.rows import MeasuredRows
 
 
