@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 FOLDER = Path("../shared/data/omics")
+COMPARED = {"log-rank p": "p", "NMI COC": "COC", "NMI mRNA_K4": "mRNA_K4"}
 ASSAYS = ("rna", "mirna", "copy_number", "mutations", "protein")
 SCALES = {**dict.fromkeys(ASSAYS, "standard"), "mutations": "idf"}
 NUMBERS = (2, 3, 4, 5)
@@ -92,8 +93,23 @@ def judged(labels: Any, patients: Any) -> dict[str, Any]:
     for name in ("COC", "mRNA_K4", "pathologic_stage"):
         both = labels.notna() & patients[name].notna()
         classes = patients.loc[both, name].astype("category").cat.codes.to_numpy()
-        row[f"NMI {name}"] = round(nmi(classes, labels[both].astype(int).to_numpy()), 2)
-    return row | {"log-rank p": f"{p_value:.1g}"}
+        row[f"NMI {name}"] = f"{nmi(classes, labels[both].astype(int).to_numpy()):.2f}".lstrip("0")
+    return row | {"log-rank p": f"{p_value:.0e}".replace("e-0", "e-")}
+
+
+def compared(rows: dict[str, list[dict[str, Any]]]) -> str:
+    """A table with a row per method: patients labelled, then each measure by number of clusters."""
+    heads = ["method", "labelled", "sizes of 3"]
+    heads += [
+        f"{short}, {NUMBERS[0]}" if n == NUMBERS[0] else str(n)
+        for short in COMPARED.values()
+        for n in NUMBERS
+    ]
+    lines = [heads, ["---"] * len(heads)]
+    for name, found in rows.items():
+        measures = [str(row[measure]) for measure in COMPARED for row in found]
+        lines.append([name, str(found[0]["labelled"]), ", ".join(map(str, found[1]["sizes"])), *measures])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def stability(tables: dict[str, Any], ids: Any, repeats: int = 10) -> Any:
@@ -196,17 +212,15 @@ def main() -> None:
         peers(tables, patients.index).to_csv(given.write_peers)
         return
     others = pd.read_csv(given.peers, index_col=0) if given.peers else peers(tables, patients.index)
-    rows = {}
-    for n in NUMBERS:
-        rows[f"viewpass {n}"] = judged(ours(tables, n), patients)
-        rows[f"viewpass, default {n}"] = judged(ours(tables, n, scale="auto"), patients)
-        for name in ("NEMO", "PIMVC"):
-            rows[f"{name} {n}"] = judged(others[f"{name} {n}"], patients)
-        rows[f"k-means, complete {n}"] = judged(k_means(tables, patients.index, n, complete=True), patients)
-        rows[f"k-means, means filled in {n}"] = judged(
-            k_means(tables, patients.index, n, complete=False), patients
-        )
-    print(pd.DataFrame(rows).T.to_string(), flush=True)
+    methods = {
+        "viewpass, these scales": lambda n: ours(tables, n),
+        "viewpass, default": lambda n: ours(tables, n, scale="auto"),
+        "NEMO": lambda n: others[f"NEMO {n}"],
+        "PIMVC": lambda n: others[f"PIMVC {n}"],
+        "k-means, complete patients": lambda n: k_means(tables, patients.index, n, complete=True),
+        "k-means, means filled in": lambda n: k_means(tables, patients.index, n, complete=False),
+    }
+    print(compared({name: [judged(of(n), patients) for n in NUMBERS] for name, of in methods.items()}))
     print(stability(tables, patients.index).to_string(index=False), flush=True)
     labels = ours(tables, 3).reindex(patients.index)
     for name in ("COC", "mRNA_K4", "pathologic_stage", "Histology"):

@@ -105,23 +105,27 @@ def main() -> None:
     parser.add_argument("--patterns", default="random,blocks")
     parser.add_argument("--rows", type=int, help="of each set, at most")
     given = parser.parse_args()
-    rows = []
+    methods = given.only.split(",")
+    print(f"| set | values missing | {' | '.join(methods)} |\n|{'---|' * (2 + len(methods))}")
     for name in given.data.split(","):
         views, labels = load(name)
         views, labels = [view[: given.rows] for view in views], labels[: given.rows]
-        for share, pattern, method in product(given.shares, given.patterns.split(","), given.only.split(",")):
+        for share, pattern in product(given.shares, given.patterns.split(",")):
             runs = []
-            for seed in range(given.slow if method == "IterativeImputer" else given.seeds):
-                damaged, _ = with_gaps(views, share, pattern, seed)
-                runs.append(run(damaged, labels, method, seed))
-                print(name, share, pattern, method, seed, runs[-1], file=sys.stderr, flush=True)
-            if runs:
-                keys = ("nmi", "imputing", "seconds")
-                score, imputing, seconds = (np.mean([found[key] for found in runs]) for key in keys)
-                about = f"| {name} | {share:g} {pattern} | {method} "
-                rows.append(f"{about}| {score:.3f} | {imputing:.1f} | {seconds:.1f} |")
-    print("| set | values missing | way | NMI | imputing, s | fit, s |\n|---|---|---|---|---|---|")
-    print("\n".join(rows))
+            for method in methods:
+                seeds = range(given.slow if method == "IterativeImputer" else given.seeds)
+                damaged = (with_gaps(views, share, pattern, seed)[0] for seed in seeds)
+                runs.append([run(gaps, labels, method, seed) for seed, gaps in enumerate(damaged)])
+                print(name, share, pattern, method, runs[-1], file=sys.stderr, flush=True)
+            print(line(name, f"{share:g} {pattern}", runs, "nmi", 3), flush=True)
+        print(line(name, "seconds of imputing, line above", runs, "imputing", 1))
+        print(line(name, "seconds of imputing and fit", runs, "seconds", 1), flush=True)
+
+
+def line(name: str, what: str, runs: list[list[dict[str, float]]], key: str, digits: int) -> str:
+    """A line of the table: means over the seeds of each method."""
+    means = [f"{np.mean([found[key] for found in own]):.{digits}f}" if own else "-" for own in runs]
+    return f"| {name} | {what} | {' | '.join(means)} |"
 
 
 if __name__ == "__main__":
