@@ -82,7 +82,6 @@ PAGE_STEPS: dict[str, tuple[Step, ...]] = {
 }
 WRITERS = {  # pages that their commands write themselves
     "quality": Step("Quality", "python -m benchmarks.quality --page docs/measured/quality.md"),
-    "peers": Step("What other projects expect", "python -m tests.peers.page", "", ""),
     "paper": Step("The paper", "viewpass paper --parts --out out/paper"),
 }
 

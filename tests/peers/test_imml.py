@@ -1,4 +1,7 @@
-"""iMML's estimators: what their users expect of small tables with missing modalities."""
+"""iMML's estimators: what their users expect of small tables with missing modalities.
+
+What does not apply: an embedding of the rows, a choice of engine.
+"""
 
 from __future__ import annotations
 

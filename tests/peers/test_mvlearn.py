@@ -1,4 +1,9 @@
-"""mvlearn's MultiviewKMeans: what its users expect of several views."""
+"""mvlearn's MultiviewKMeans: what its users expect of several views.
+
+What does not apply: fewer rows than clusters with a warning (they are refused); rows of zeros as a
+cluster (at unit length they are missing views); `patience`; refusing centres for two views where there
+are two.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""river's checks of its own estimators, for rows that arrive one by one or a few at a time."""
+"""river's checks of its own estimators, for rows that arrive one by one or a few at a time.
+
+What does not apply: features that appear or disappear (whole views may); a state of constant size
+(`loss_curve_` has one number per chunk).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""scikit-learn's KMeans and MiniBatchKMeans: what their users expect, on one view."""
+"""scikit-learn's KMeans and MiniBatchKMeans: what their users expect, on one view.
+
+What does not apply: clusters that differ in the length of their rows, rows at the origin (rows are
+compared at unit length), and which row an empty cluster moves to (it stays where it was, as in the
+paper); zeros on the diagonal of `transform(cluster_centers_)` (centres are shorter than 1); float32
+centres; a common factor of weights (others than whole numbers are rounded to 1/1024); `init` as a
+function, `algorithm`, `copy_x`, `init_size` and `reassignment_ratio`; texts and private names; strictly
+better scores by more updates; a warning for `n_init` beside centres as `init`.
+"""
 
 from __future__ import annotations
 
