@@ -12,7 +12,7 @@ from docs.site.pages import contents
 
 import viewpass
 from viewpass import evaluate
-from viewpass.errors import DataWarning
+from viewpass.errors import DataWarning, RepeatedIdsWarning
 
 NAMED = re.compile(r"^- `([\w.]+)`$", re.MULTILINE)
 
@@ -27,7 +27,8 @@ def public() -> dict[str, Any]:
     }
     for room, module in rooms.items():
         found |= {f"{room}.{name}": getattr(module, name) for name in module.__all__}
-    return found | {"errors.DataWarning": DataWarning}
+    warnings = (DataWarning, RepeatedIdsWarning)
+    return found | {f"errors.{warning.__name__}": warning for warning in warnings}
 
 
 def members(cls: type) -> list[str]:
