@@ -57,8 +57,8 @@ def made_rows(n_rows, widths=(12, 7), seed=0, missing=0.25):
     return views
 
 
-def write_files(folder, views, cuts, group_rows=137, id="item"):
-    """Parquet files that end where no chunk does, with an id column."""
+def write_files(folder, views, cuts, group_rows=137, id="item", **more):
+    """Parquet files that end where no chunk does, with an id column and `more` columns."""
     folder.mkdir(parents=True, exist_ok=True)
     n_rows = len(views[0])
     columns = {"item": np.arange(n_rows) * 2 + 5}
@@ -67,7 +67,7 @@ def write_files(folder, views, cuts, group_rows=137, id="item"):
             pa.array(np.nan_to_num(x).ravel()), x.shape[1], mask=pa.array(np.isnan(x[:, 0]))
         )
         columns[f"v{v}"] = lists
-    table = pa.table(columns)
+    table = pa.table(columns | more)
     for number, (first, stop) in enumerate(zip([0, *cuts], [*cuts, n_rows], strict=True)):
         write_lists(table.slice(first, stop - first), folder / f"{number}.parquet", group_rows)
     return vp.scan(str(folder), id=id)

@@ -47,6 +47,18 @@ def test_files(opened, files, settings):
     np.testing.assert_array_equal(vp.distributed.predict(mine, files, opened), theirs.labels_)
 
 
+@pytest.mark.parametrize("settings", [{"window": 1500}, {"window": "8h", "time": "when"}], ids=str)
+def test_streams_that_change(opened, views, settings, tmp_path):
+    minutes = np.datetime64("2026-01-01T00:00", "s") + 60 * np.arange(ROWS)
+    files = write_files(tmp_path, views, (1100, 3700), when=minutes)
+    expected = vp.ViewPass(4, **SETTINGS, **settings).fit(files)
+    mine = vp.distributed.fit(vp.ViewPass(4, **SETTINGS, **settings), files, opened)
+    assert mine.events_ == expected.events_
+    np.testing.assert_array_equal(mine.stream_labels_, expected.stream_labels_)
+    np.testing.assert_array_equal(mine.stream_ids_, expected.stream_ids_)
+    np.testing.assert_array_equal(mine.row_ids_, expected.row_ids_)
+
+
 @pytest.mark.parametrize("block", [700, 8192])
 def test_arrays_in_any_partitions(opened, views, monkeypatch, block):
     monkeypatch.setattr(parts, "BLOCK", block)

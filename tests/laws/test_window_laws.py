@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import viewpass as vp
 from commands import write_table
+from label_paths import Partitions
 from viewpass.errors import DataError, SettingError
 from viewpass.runs import work
 from viewpass.runs.folder import RunFolder
@@ -356,3 +358,18 @@ def test_times_that_cannot_be_followed_are_refused(dated: pa.Table, views: list[
             made({"window": "5D", "time": column}).fit(scanned(dated, 0, N_ROWS))
     with pytest.raises(SettingError, match="names a column of a table"):
         model.partial_fit(views)
+
+
+@pytest.mark.parametrize("settings", SETTINGS[2:])
+def test_engines_give_the_bits_of_one_process(views: list[np.ndarray], settings: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+
+    def engine(data: Any) -> Partitions:
+        edges = np.array([0, 130, 131, 555, N_ROWS])
+        return Partitions([data.span(a, b - a) for a, b in pairwise(edges.tolist())], rng)
+
+    expected = made(settings).fit(views)
+    found = vp.distributed.fit(made(settings), views, engine)
+    assert state(found) == state(expected)
+    assert np.array_equal(found.stream_labels_, expected.stream_labels_)
+    assert np.array_equal(found.stream_ids_, expected.stream_ids_)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from viewpass.engines import partitions
+from viewpass.engines.local import RowReader
 from viewpass.engines.partitions import Labelled
 from viewpass.engines.progress import Callback, Progress
 from viewpass.kernels.grid import Labels
@@ -26,6 +27,7 @@ from viewpass.model.model import Model
 from viewpass.sample.sample import Sample, Size
 from viewpass.sums.rules import Workspace
 from viewpass.tally.fitting import Fitting
+from viewpass.tally.learning import Learning
 from viewpass.tally.tally import Tally
 from viewpass.views.chunk import Chunk, Schema
 
@@ -102,6 +104,32 @@ def fit(engine: Engine, fitting: Fitting, workspace: Workspace) -> Labelled | No
     fitting.end_stage(workspace)
     workspace.release()
     return found
+
+
+def follow(engine: Engine, learning: Learning, reader: RowReader, workspace: Workspace) -> Labels:
+    """Learn from a stream that changes, and give the labels that rows get as they are read.
+
+    Samples are drawn here, in the order of the rows. Then the workers label rows by the models of their time.
+    """
+    models = list[tuple[int, Model]]()
+    for chunk in reader.chunks():
+        for found in learning.learn(chunk, workspace, labelling=False):
+            _remember(models, found.start, learning)
+    if not learning.up_to_date:
+        for found in learning.solve(workspace):
+            _remember(models, found.start, learning)
+    workspace.release()
+    engine.n_readings += 1
+    starts = [start for start, _ in models]
+    task = partial(partitions.stream_labels, starts=starts, models=[model for _, model in models])
+    return _joined([np.empty(0, dtype=np.int32), *engine.each(task)])
+
+
+def _remember(models: list[tuple[int, Model]], start: int, learning: Learning) -> None:
+    assert learning.solved is not None
+    light = partitions.light(learning.solved)
+    if not models or models[-1][1].centres is not light.centres:
+        models.append((start, light))
 
 
 def read_stage(engine: Engine, fitting: Fitting) -> None:

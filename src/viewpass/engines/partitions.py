@@ -5,6 +5,7 @@ Rows come in blocks, so a worker holds no more than one at a time. Results are b
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -108,6 +109,18 @@ def labels(chunks: Iterable[Chunk], model: Model) -> Array:
     """The labels of the rows."""
     workspace = Workspace(1)
     return _narrow([labels_of(chunk, model, workspace) for chunk in chunks], model)
+
+
+def stream_labels(chunks: Iterable[Chunk], starts: Sequence[int], models: Sequence[Model]) -> Array:
+    """The labels of rows, each by the last model that begins at its row or before."""
+    workspace, found = Workspace(1), list[Array]()
+    for chunk in chunks:
+        first = bisect_right(starts, chunk.start) - 1
+        stop = bisect_left(starts, chunk.start + chunk.n_rows)
+        edges = [max(start - chunk.start, 0) for start in starts[first:stop]] + [chunk.n_rows]
+        for model, begin, end in zip(models[first:stop], edges, edges[1:], strict=False):
+            found.append(labels_of(chunk.cut(begin, end), model, workspace))
+    return np.concatenate(found)
 
 
 def _narrow(parts: Sequence[Array], model: Model) -> Array:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from viewpass.engines import interface
 from viewpass.engines.interface import Engine
+from viewpass.engines.local import RowReader
 from viewpass.engines.parts import Part, parts_of
 from viewpass.engines.progress import Callback
 from viewpass.errors import SettingError
@@ -21,6 +22,7 @@ from viewpass.kernels.grid import Labels
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.sources.source import Source
 from viewpass.tally.fitting import Fitting
+from viewpass.tally.learning import Labelled
 
 logger = logging.getLogger("viewpass")
 
@@ -36,7 +38,9 @@ def fit(
 
     The rows are read three to six times: for the sample, which is solved here, for at most four
     tallies, and for the labels. The result is that of `model.fit` with the same settings, to the bit,
-    whatever the partitions; with ids, in any order of the partitions.
+    whatever the partitions; with ids, in any order of the partitions. Of a stream that changes (`window=`,
+    `half_life=`, "grow"), samples are drawn in this process, which reads the rows in their order, and the
+    workers label them.
 
     Parameters
     ----------
@@ -62,10 +66,7 @@ def fit(
         )
     fresh, source, _ = model._prepare(data, observed)
     if fresh._learnt.horizon.changing:
-        raise SettingError(
-            "window=, half_life= and n_clusters='grow' follow rows in their order, which a cluster of "
-            "machines does not keep: fit on one machine."
-        )
+        return _follow(model, fresh, source, engine, callback)
     with logging_progress(model.verbose):
         running = engine(source)
         running.callback = callback
@@ -84,6 +85,30 @@ def fit(
     census = learnt.cluster_census
     assert census is not None
     warn_of_fit(learnt, int((census.sizes > 0).sum()))
+    model._become(fresh)
+    return model
+
+
+def _follow(
+    model: ViewPass, fresh: ViewPass, source: Source, engine: Opened, callback: Callback | None
+) -> ViewPass:
+    """Fit to a stream that changes."""
+    running, learning, workspace = engine(source), fresh._learnt, fresh._workspace(source)
+    if not running.ordered:
+        raise SettingError(
+            "window=, half_life= and n_clusters='grow' follow rows in their order, which this table does not "
+            "have. Give files, or fit on one machine."
+        )
+    running.callback = callback
+    with logging_progress(model.verbose):
+        reader = RowReader(source)
+        found = Labelled(0, interface.follow(running, learning, reader, workspace))
+    fresh.stream_labels_, fresh.stream_ids_ = learning.present(found), learning.ids_of(found)
+    learnt = fresh._fitted_model()
+    fresh._count_features(learnt.schema)
+    if reader.row_ids is not None:
+        fresh.row_ids_ = reader.row_ids
+    warn_of_fit(learnt, fresh._n_found())
     model._become(fresh)
     return model
 

@@ -142,8 +142,11 @@ class Learning:
         ids = match.nearest(self.identities.ids)
         return Solution(self._estimated(found, workspace), replace(self.identities, ids=ids))
 
-    def learn(self, chunk: Chunk, workspace: Workspace) -> Iterator[Labelled]:
-        """Learn from the next rows; gives labels. Those of rows before the first solve come with it."""
+    def learn(self, chunk: Chunk, workspace: Workspace, *, labelling: bool = True) -> Iterator[Labelled]:
+        """Learn from the next rows; gives labels. Those of rows before the first solve come with it.
+
+        `labelling=False`, for a stream that changes: says from which row on `solved` labels rows instead.
+        """
         self.schema = chunk.schema if self.schema is None else self.schema.merged(chunk.schema)
         if self.plan.weight_unit > 1 and chunk.copies is None:
             chunk = replace(chunk, copies=np.full(chunk.n_rows, self.plan.weight_unit, dtype=np.int64))
@@ -162,7 +165,8 @@ class Learning:
             if self.solved is None:
                 checked_rows(part, self.plan, workspace.n_threads)
             elif self.horizon.changing:
-                yield Labelled(part.start, label(part, self.solved, workspace))
+                labels = label(part, self.solved, workspace) if labelling else NO_NUMBERS
+                yield Labelled(part.start, labels)
             else:
                 tally, labels = tally_by_label(part, self.solved, workspace)
                 self.solved = _with_tally(self.solved, tally)
