@@ -194,7 +194,7 @@ KINDS = {
 }
 SETTINGS: dict[str, list[Any]] = {
     "scale": ["unit", "standard", "idf", "euclidean", "counts", "composition", "binary"],
-    "consensus": ["plain", "graph"],
+    "consensus": ["plain", "neighbours", "graph"],
     "n_anchors": [2, 5, 12],
     "projection": [None, 2, 3],
     "alpha": [0.0, 0.1, 10.0],

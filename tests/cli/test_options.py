@@ -94,7 +94,7 @@ def test_a_wrong_scale_is_reported_in_one_line(commands, table, tmp_path, given,
         (["-k", "5", "--scale", "image=unit"], "--scale is given for 'image'"),
         (["-k", "5", "--id", "nobody"], "'nobody' for --id"),
         (["-k", "5", "--views", "image=text:image"], "--views, view 'image'"),
-        (["-k", "5", "--consensus", "best"], "--consensus best: choose auto, plain or graph"),
+        (["-k", "5", "--consensus", "best"], "--consensus best: choose auto, plain, neighbours or graph"),
     ],
 )
 def test_errors_name_options_not_arguments(commands, table, tmp_path, options, words):

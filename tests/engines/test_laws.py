@@ -37,7 +37,9 @@ def _small_parts(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"consensus": "graph", "scale": "standard", "projection": 5}], ids=str
+    "settings",
+    [{}, {"consensus": "neighbours"}, {"consensus": "graph", "scale": "standard", "projection": 5}],
+    ids=str,
 )
 def test_files(opened, files, settings):
     theirs = vp.ViewPass(4, **SETTINGS, **settings).fit(files)

@@ -33,7 +33,7 @@ PUBLISHED = {
 MODELS: dict[str, dict[str, list[Any]]] = {
     "ViewPass": {
         "sample_size": ["auto", 1, 5, 0],
-        "consensus": ["auto", "plain", "graph", "merge"],
+        "consensus": ["auto", "plain", "neighbours", "graph", "merge"],
         "n_anchors": ["auto", 1, 4, 0],
         "projection": ["auto", None, 2, 1],
         "missing_entries": ["refuse", "fill", "local", "guess"],

@@ -16,6 +16,7 @@ from viewpass.tally.forgetting import keys_of
 N_ROWS, N_GONE = 600, 90
 SETTINGS: list[dict[str, Any]] = [
     {"scale": "unit", "consensus": "plain"},
+    {"scale": "unit", "consensus": "neighbours"},
     {"scale": "standard", "consensus": "graph"},
 ]
 

@@ -26,7 +26,14 @@ def test_every_path_to_a_label_agrees(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"consensus": "graph"}, {"sample_size": 60}, {"missing_entries": "local"}]
+    "settings",
+    [
+        {},
+        {"consensus": "neighbours"},
+        {"consensus": "graph"},
+        {"sample_size": 60},
+        {"missing_entries": "local"},
+    ],
 )
 @pytest.mark.parametrize("n_clusters", [4, 8])
 def test_fewer_kinds_of_rows_than_clusters(settings: dict, n_clusters: int, tmp_path: Path) -> None:

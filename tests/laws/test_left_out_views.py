@@ -31,7 +31,8 @@ def views() -> list[np.ndarray]:
 
 @pytest.mark.parametrize("how", ["weight 0", "None"])
 @pytest.mark.parametrize(
-    "settings", [{}, {"consensus": "graph"}, {"sample_size": 150}, {"n_clusters": "auto"}]
+    "settings",
+    [{}, {"consensus": "neighbours"}, {"consensus": "graph"}, {"sample_size": 150}, {"n_clusters": "auto"}],
 )
 @pytest.mark.filterwarnings("ignore:n_clusters='auto'")
 def test_a_view_without_weight_is_left_out(

@@ -20,6 +20,7 @@ N_ROWS = 1200
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"sample_size": 400, "scale": "unit", "consensus": "plain"},
+    {"sample_size": 400, "consensus": "neighbours"},
     {"sample_size": 400, "scale": "unit", "consensus": "graph"},
 ]
 

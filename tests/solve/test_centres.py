@@ -1,4 +1,4 @@
-"""Which consensus is chosen from the sample, on real data: the graph of anchors or plain clusters."""
+"""Which consensus is chosen from the sample, on real data: the graph of anchors or clusters with centres."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ def test_digit_is_clustered_by_the_graph(data_folder, seed):
 
 
 @pytest.mark.data
-def test_web_pages_are_clustered_without_anchors(data_folder):
+def test_web_pages_are_clustered_by_their_neighbours(data_folder):
     model, found = fitted(load_webkb(data_folder), 0, 0.3)
-    assert model.consensus_ == "plain"
+    assert model.consensus_ == "neighbours"
     assert model.anchors_ is None
-    without, same = fitted(load_webkb(data_folder), 0, 0.3, consensus="plain")
+    assert [each.chosen for each in model.choices_ if each.what == "consensus"] == ["plain", "neighbours"]
+    without, same = fitted(load_webkb(data_folder), 0, 0.3, consensus="neighbours")
     assert model.statistics_ == without.statistics_  # as if anchors had never been tried
     assert found == same

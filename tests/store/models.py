@@ -94,6 +94,7 @@ MODELS = {
     "a scale a view": lambda: small(scale={"a": "standard", "b": "idf"}).fit(
         {"a": IMAGE, "b": sp.csr_array(np.abs(TEXT))}
     ),
+    "neighbours": lambda: small(consensus="neighbours").fit([IMAGE, TEXT], observed=GAPS),
     "graph": lambda: small(**GRAPH).fit([IMAGE, TEXT], observed=GAPS),
     "graph, more rows than sampled": lambda: small(**GRAPH, sample_size=24).fit([IMAGE, TEXT], observed=GAPS),
     "graph, cut again": lambda: small(**GRAPH).fit([IMAGE, TEXT]).cut(5),

@@ -117,7 +117,11 @@ def fit(
     ],
     consensus: Annotated[
         str,
-        option("NAME", "plain (each has a centre), graph (of any shape); auto chooses.", panel=CLUSTERS),
+        option(
+            "NAME",
+            "plain (centres), neighbours (of linked rows), graph (any shape); auto chooses.",
+            panel=CLUSTERS,
+        ),
     ] = "auto",
     sample: Annotated[
         str, option("ROWS", "Rows of the sample; auto chooses.", "--sample", panel=CLUSTERS)
@@ -199,11 +203,12 @@ def fit(
         parsed_window,
     )
     from viewpass.engines.clusters import LIBRARIES
+    from viewpass.solve.plan import SHAPES
     from viewpass.views.gaps import GAP_RULES
 
     check_choice(f"--engine {engine}", engine, "local", *LIBRARIES)
     check_choice(f"--missing-entries {missing_entries}", missing_entries, *GAP_RULES)
-    check_choice(f"--consensus {consensus}", consensus, "auto", "plain", "graph")
+    check_choice(f"--consensus {consensus}", consensus, *SHAPES)
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask, ray or spark.")
     from viewpass.estimators.viewpass import ViewPass

@@ -136,7 +136,7 @@ def added(tallies: Iterable[Tally]) -> Tally:
 def light(model: Model, *, reasons: bool = False) -> Model:
     """The model without what tasks do not need; clusters of anchors are found once, here."""
     found = replace(model, rows=None, labelled=None, calibration=model.calibration if reasons else None)
-    if model.consensus != "plain":
+    if model.anchored:
         found.__dict__["cut"] = model.cut
     return found
 

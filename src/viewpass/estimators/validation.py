@@ -59,8 +59,9 @@ def solving_plan(settings: Any, names: tuple[str, ...]) -> Plan:
     """The settings of ViewPass as the plan of a solve; refuses those that conflict."""
     n_clusters = None if settings.n_clusters in ("auto", "grow") else int(settings.n_clusters)
     n_anchors = None if settings.n_anchors == "auto" else int(settings.n_anchors)
-    if n_anchors is not None and settings.consensus == "plain":
-        raise SettingError(f"n_anchors={n_anchors} needs anchors, which consensus='plain' rules out.")
+    if n_anchors is not None and settings.consensus in ("plain", "neighbours"):
+        ruled = f"which consensus={settings.consensus!r} rules out"
+        raise SettingError(f"n_anchors={n_anchors} needs anchors, {ruled}.")
     if n_anchors is not None and n_clusters is not None and n_anchors < n_clusters:
         raise SettingError(
             f"n_anchors={n_anchors} cannot form n_clusters={n_clusters} clusters: give more anchors "

@@ -29,6 +29,7 @@ from viewpass.estimators.validation import check_whole, row_copies, solving_plan
 from viewpass.kernels.grid import MOST_ROWS, Array, Integers, Labels
 from viewpass.model.model import Model, label
 from viewpass.sample.sample import Sample, Size
+from viewpass.solve.plan import SHAPES
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.learning import MOST_SEED, pack_learning, unpack_learning
@@ -72,9 +73,11 @@ class ViewPass(ViewClusterer):
         keep their lengths. "counts": log(1 + x s / t) with the total t of the row and the median total s,
         then "standard". "composition", for dense views: centred log-ratio. "binary", for dense views of 0
         and 1: columns centred and weighted by their rarity. "auto": chosen (`choices_`).
-    consensus : {"auto", "plain", "graph"}, default="auto"
-        What clusters are. "plain": each has a centre. "graph": small clusters (anchors) that share rows are
-        linked, and the graph is cut; clusters may have any shape. "auto": chosen (`choices_`).
+    consensus : {"auto", "plain", "neighbours", "graph"}, default="auto"
+        What clusters are. "plain": each has a centre, found by the objective. "neighbours": sampled rows are
+        linked with their nearest in each view, the graph is cut, and each part gets a centre. "graph": small
+        clusters (anchors) that share rows are linked, and the graph is cut; clusters may have any shape.
+        "auto": chosen (`choices_`).
     n_anchors : int or "auto", default="auto"
         Anchors of a graph. "auto": one per five rows of the sample, at most 3200.
     projection : int, "auto" or None, default="auto"
@@ -131,7 +134,7 @@ class ViewPass(ViewClusterer):
     cluster_curve_ : Curve or None
         The score of several numbers of clusters, where the number was estimated or there are anchors.
     consensus_ : str
-        "plain" or "graph".
+        "plain", "neighbours" or "graph".
     anchors_ : (n_anchors,) array of int32 or None
         The cluster of each anchor.
     alpha_, scales_, view_weights_, projections_ : dict
@@ -163,7 +166,7 @@ class ViewPass(ViewClusterer):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
         **ViewClusterer._parameter_constraints,
         "n_clusters": [*COUNT, StrOptions({"auto", "grow"})],
-        "consensus": [StrOptions({"auto", "plain", "graph"})],
+        "consensus": [StrOptions(set(SHAPES))],
         "n_anchors": [*COUNT, StrOptions({"auto"})],
         "projection": [
             Interval(Integral, LEAST_COLUMNS, MOST_COLUMNS, closed="both"),
@@ -567,7 +570,7 @@ class ViewPass(ViewClusterer):
 
     @property
     def consensus_(self) -> str:
-        """What the clusters are: "plain" (centres of their own), "graph" or (after `cut`) "merge"."""
+        """What clusters are: "plain" or "neighbours" (with centres), "graph" or (after `cut`) "merge"."""
         return self._fitted_model().consensus
 
     @property

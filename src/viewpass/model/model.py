@@ -27,6 +27,7 @@ from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows, without_unknown
 from viewpass.views.scaling import Scaling
 
+ANCHORED = ("merge", "graph")
 ANCHORS_AT_ONCE = 512  # whose distances to the rows of a block are in memory
 
 
@@ -34,7 +35,7 @@ ANCHORS_AT_ONCE = 512  # whose distances to the rows of a block are in memory
 class Model:
     """What was learnt: enough to predict and to report.
 
-    Its centres are those of the clusters ("plain"), or anchors that are grouped into clusters.
+    Its centres are those of the clusters ("plain", "neighbours"), or anchors that are grouped into clusters.
     """
 
     schema: Schema
@@ -58,10 +59,15 @@ class Model:
     rows: Chunk | None = None  # the sample: what reasons are learnt from when they are asked for
     numbers: Labels | None = None  # of the clusters that anchors form; None: in the order of the cut
 
+    @property
+    def anchored(self) -> bool:
+        """Whether the centres are anchors, of which clusters are groups."""
+        return self.consensus in ANCHORED
+
     @cached_property
     def cut(self) -> Cut | None:
         """The grouping of anchors into clusters; None where every centre is a cluster."""
-        if self.consensus == "plain":
+        if not self.anchored:
             return None
         found = cut(self.total, self.links, self.alpha, self.n_clusters)
         return found if self.numbers is None else found.numbered(self.numbers)
@@ -81,7 +87,7 @@ class Model:
 
     def numbered(self, numbers: Labels) -> Model:
         """The same model with these numbers for its clusters; it has no sums by label yet."""
-        if self.consensus != "plain":
+        if self.anchored:
             before = np.arange(self.n_clusters, dtype=np.int32) if self.numbers is None else self.numbers
             return replace(self, numbers=numbers[before], labelled=None)
         order = np.argsort(numbers)

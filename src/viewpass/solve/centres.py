@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,30 +58,49 @@ def n_anchors(plan: Plan, n_rows: int, n_drawn_from: int, n_columns: int) -> int
     return max(min(carried, MOST_ANCHORS, ANCHOR_VALUES // n_columns), few)
 
 
-def initialise_clusters(
-    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool
-) -> tuple[Outcome, Alpha]:
-    """Make the centres of clusters from two starts; and the ridge of each view. `rows` are measured.
+class Initial(NamedTuple):
+    """First centres, the ridge of each view, and what they are: "plain" or of "neighbours"."""
 
-    One start searches for the lowest objective, among the main columns of the rows. The other is the cut of
-    the neighbour graph. It is taken unless its objective is clearly higher: where many clusterings are about
-    equally good, the one that follows neighbours in each view is the better guess. Where rows x clusters are
-    too many to be searched, centres get a few updates alone, unless these are the `whole` data.
+    outcome: Outcome
+    alpha: Alpha
+    consensus: str
+
+
+def initialise_clusters(
+    rows: MeasuredRows,
+    plan: Plan,
+    workspace: Workspace,
+    rng: np.random.Generator,
+    *,
+    whole: bool,
+    either: bool = False,
+) -> Initial:
+    """Make the centres of clusters. `rows` are measured.
+
+    "plain" searches for the lowest objective, among the main columns of the rows; "neighbours" cuts the
+    neighbour graph, if the rows are enough. With `either` the second is taken unless its objective is clearly
+    higher: where many clusterings are about equally good, the one that follows neighbours in each view is the
+    better guess. Where rows x clusters are too many to be searched, centres get a few updates alone, unless
+    these are the `whole` data.
     """
     assert plan.n_clusters is not None
     main = in_main_columns(rows)
     first = starts.from_merges(main, plan.n_clusters, ChunkStep(plan.rules, workspace), rng)
     first, alpha = ridged(main, plan, first, workspace, whole=False)
     step = ChunkStep(replace(plan.rules, alpha=alpha), workspace)
-    if len(rows.counted) * plan.n_clusters <= SEARCHED:
-        first = breathed(main, first, step, rng)
-    elif not whole:
+    few = len(rows.counted) * plan.n_clusters <= SEARCHED
+    if not few and not whole:
         step = step.at_most(1)
-    outcome = step.from_labels(rows, first.labels, plan.n_clusters)
-    linked = starts.from_neighbours(rows, plan.n_clusters, step)
-    if linked is not None and _as_good(linked, outcome, rows, alpha):
-        outcome = linked
-    return ridged(rows, replace(plan, rules=step.rules), outcome, workspace, whole=True)
+    outcome = linked = None
+    if either or plan.consensus == "neighbours":
+        outcome = linked = starts.from_neighbours(rows, plan.n_clusters, step)
+    if either or outcome is None:
+        first = breathed(main, first, step, rng) if few else first
+        outcome = step.from_labels(rows, first.labels, plan.n_clusters)
+        if linked is not None and _as_good(linked, outcome, rows, alpha):
+            outcome = linked
+    found = ridged(rows, replace(plan, rules=step.rules), outcome, workspace, whole=True)
+    return Initial(*found, "neighbours" if outcome is linked else "plain")
 
 
 def _as_good(one: Outcome, other: Outcome, rows: MeasuredRows, alpha: Alpha) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from viewpass.sums.rules import Rules, Weights
 
+SHAPES = ("auto", "plain", "neighbours", "graph")  # that clusters may be asked to have
 MAX_ANCHORS = 1000  # unless n_anchors is given
 ANCHORS_PER_CLUSTER = 20
 ROWS_PER_ANCHOR = 5  # at least, of the rows that anchors are made from
@@ -19,7 +20,7 @@ class Plan:
     rules: Rules  # with a ridge in units of 1 / weight_unit
     scale: tuple[str, ...] = ()  # one name per view (scaling.SCALE_NAMES); (): unit length for all
     n_anchors: int | None = None  # None: derived from the number of clusters and of rows
-    consensus: str = "plain"  # or "graph", or "auto": chosen
+    consensus: str = "plain"  # one of SHAPES
     weights: Weights | None = None  # per view, the largest is 1
     weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
     missing_entries: str = "refuse"  # values that rows lack (gaps.GAP_RULES)

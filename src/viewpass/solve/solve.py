@@ -15,6 +15,7 @@ import numpy as np
 
 from viewpass.errors import DataError
 from viewpass.graph.soft_assignment import links_of, soft_assignment
+from viewpass.model.choice import Choice
 from viewpass.model.model import Model
 from viewpass.sample.sample import Sample
 from viewpass.solve.centres import initialise_anchors, initialise_clusters, n_anchors
@@ -28,6 +29,8 @@ from viewpass.sums.statistics import Statistics
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
+
+AS_GOOD = "its centres fit about as well, and it follows the neighbours in each view"
 
 
 def solve(
@@ -49,15 +52,20 @@ def solve(
     chosen, scaling, choices, curve = choose(rows, plan, workspace)
     scaling, rows = _scaled(rows, chosen, scaling, workspace, rng)
     assert chosen.n_clusters is not None
-    n_centres, links = chosen.n_clusters, None
+    consensus, n_centres, links = chosen.consensus, chosen.n_clusters, None
     rows.measure(n_threads)
-    if chosen.consensus == "graph":
+    if consensus == "graph":
         n_centres = n_anchors(chosen, n_seen, n_rows * n_seen // sample.n_rows, rows.n_columns)
         outcome, alpha = initialise_anchors(rows, n_centres, chosen, workspace, rng)
         links = links_of(soft_assignment(rows, outcome.centres, workspace), n_centres, rows.chunk.copies)
     else:
         whole = n_rows == sample.n_rows
-        outcome, alpha = initialise_clusters(rows, chosen, workspace, rng, whole=whole)
+        either = plan.consensus == "auto"
+        found = initialise_clusters(rows, chosen, workspace, rng, whole=whole, either=either)
+        outcome, alpha = found.outcome, found.alpha
+        if either and found.consensus != consensus:
+            choices = (*choices, Choice("consensus", found.consensus, reason=AS_GOOD))
+        consensus = found.consensus
     total = outcome.total.widened(scaling.widths(schema.widths))
     if rows.unmapped is not None:
         total.unmapped = Statistics(n_centres, rows.unmapped.widths)
@@ -69,7 +77,7 @@ def solve(
         replace(scaling, completion=completion),
         tuple(each_view(alpha, rows.n_views).tolist()),
         RowCounts.of(rows),
-        consensus=chosen.consensus,
+        consensus=consensus,
         n_clusters=chosen.n_clusters,
         links=links,
         curve=curve,

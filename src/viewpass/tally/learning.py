@@ -351,14 +351,14 @@ class Learning:
         by their anchors where the sample was left out of the file.
         """
         other = self.twin()
-        consensus = "merge" if model.consensus == "plain" else model.consensus
+        consensus = model.consensus if model.anchored else "merge"
         other.plan = replace(self.plan, n_clusters=n_clusters)
-        total = model.clusters if model.consensus == "plain" else model.total
+        total = model.total if model.anchored else model.clusters
         found = replace(model, total=total, n_clusters=n_clusters, consensus=consensus)
         found = replace(found, labelled=None, numbers=None, census=None, calibration=None, rows=None)
         assert found.cut is not None
         labelled, census = total.grouped(found.cut.anchors, n_clusters), None
-        if model.consensus == "plain" and model.census is not None:
+        if not model.anchored and model.census is not None:
             census = model.census.grouped(found.cut.anchors, n_clusters)
         elif self.sample.chunk is not None:
             labelled, census, _ = estimated(found, self.sample, model.read, workspace)
@@ -538,7 +538,7 @@ class Learning:
             number = len(np.unique(unexplained[unexplained >= 0])) + 1
             if number > (self.horizon.most_clusters or number) or (unexplained >= 0).all():
                 break
-            if before.consensus == "plain":
+            if not before.anchored:
                 auto = self.plan.auto_alpha
                 found = with_one_more(found, self.sample.chunk, unexplained, workspace, auto_alpha=auto)
             else:

@@ -66,7 +66,7 @@ def test_the_search_has_the_same_bits_on_any_threads(monkeypatch, sparse):
     found = []
     for n_threads in (1, 3):
         plan, rows = Plan(6, RULES, auto_alpha=True), MeasuredRows(chunk).measure()
-        outcome, alpha = initialise_clusters(
+        outcome, alpha, _ = initialise_clusters(
             rows, plan, Workspace(n_threads), np.random.default_rng(1), whole=True
         )
         found.append((outcome.labels.tobytes(), outcome.loss, alpha))

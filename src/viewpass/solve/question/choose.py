@@ -93,7 +93,7 @@ class _Choosing:
             plan, curve = self._number(scale)
         else:
             plan = self.plan = replace(plan, consensus=consensus)
-            if consensus != "plain":
+            if consensus == "graph":
                 curve = self._curve(names, consensus, 1)
         if plan.projection == "auto":
             plan = replace(plan, projection=self._projection(names, plan))
@@ -140,7 +140,7 @@ class _Choosing:
     def _shapes(self) -> tuple[str, ...]:
         """What may form the clusters, the simplest first."""
         question, plan = self.question, self.plan
-        if plan.n_clusters is None or plan.consensus == "plain":
+        if plan.n_clusters is None or plan.consensus in ("plain", "neighbours"):
             return ("plain",)
         if plan.consensus == "graph":
             return ("graph",) if self._n_anchors else ("plain",)
@@ -168,7 +168,7 @@ class _Choosing:
     def _number(self, scale: Names) -> tuple[Plan, Curve | None]:
         """The number of clusters, by the curve with the highest score; then what forms them."""
         question, plan, names = self.question, self.plan, self.question.names(scale)
-        shapes = {"auto": ("merge", "graph"), "plain": ("merge",)}.get(plan.consensus, (plan.consensus,))
+        shapes = {"auto": ("merge", "graph"), "graph": ("graph",)}.get(plan.consensus, ("merge",))
         curves = [self._curve(names, shape, NUMBER_FOLDS) for shape in shapes]
         known = [curve for curve in curves if curve is not None]
         if not known:

@@ -9,7 +9,7 @@ import numpy as np
 
 from viewpass.kernels.grid import Array
 from viewpass.sample.sample import Sample, Size, view_bytes
-from viewpass.solve.plan import Plan
+from viewpass.solve.plan import SHAPES, Plan
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.model import (
@@ -38,7 +38,6 @@ from viewpass.views.gaps import GAP_RULES
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
 from viewpass.views.scaling import SCALE_NAMES
 
-CONSENSUS_ASKED = ("auto", "plain", "graph")
 MOST_SOLVE_UPDATES, MOST_SEED = 1000, 2**63  # a plan has 20 updates; seeds are drawn below 2^63
 FARTHEST = 2**62  # time, in microseconds
 ROW_KEYS, ROW_NUMBERS = Rule(np.int64, "n"), Rule(np.int64, "n", 0)
@@ -256,7 +255,7 @@ def unpack_plan(stored: Fields) -> Plan:
     stored.need(isinstance(tol, float) and tol >= 0, "tol")
     n_clusters, n_anchors = (stored.number_or_none(name, least=1) for name in ("n_clusters", "n_anchors"))
     consensus, gaps = stored.text("consensus"), stored.text("missing_entries")
-    stored.need(consensus in CONSENSUS_ASKED, "consensus")
+    stored.need(consensus in SHAPES, "consensus")
     stored.need(gaps in GAP_RULES, "missing_entries")
     scale = tuple(stored.list("scale", str))
     stored.need(all(name in SCALE_NAMES for name in scale), "scale")

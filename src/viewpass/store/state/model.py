@@ -27,7 +27,7 @@ from viewpass.kernels.grid import (
     Links,
 )
 from viewpass.model.choice import Choice, Curve
-from viewpass.model.model import Model
+from viewpass.model.model import ANCHORED, Model
 from viewpass.store.container.fields import MOST_DECIMAL, Fields, Rule, store_each, store_within
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.rows import pack_census, pack_counts, unpack_census, unpack_counts
@@ -40,7 +40,7 @@ from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS, Projection, V
 from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling
 
-CONSENSUS = ("plain", "merge", "graph")
+CONSENSUS = ("plain", "neighbours", *ANCHORED)
 MOST_LENGTH = 2.0**40  # of rows that keep theirs
 ROUNDED = 1.0 + 1e-6  # the square of a row that was shortened to length 1, at most
 MOST_ON_CURVE = 2**20  # on a curve of scores
@@ -258,7 +258,7 @@ def unpack_model(stored: Fields) -> Model:
     consensus = stored.text("consensus")
     stored.need(consensus in CONSENSUS, "consensus")
     asked = stored.number("asked", least=1, most=n_clusters)
-    stored.need(asked == n_clusters if consensus == "plain" else True, "asked")
+    stored.need(consensus in ANCHORED or asked == n_clusters, "asked")
     labelled = None
     if stored.get("labelled") is not None:
         everywhere = [False] * len(centred)
