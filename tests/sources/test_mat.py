@@ -147,7 +147,9 @@ HABITS = {
             dtype=[("data", object), ("name", object), ("label", object)],
         ),
     },
-    "fields of a struct with names of their own": {"mv": {"a": VIEWS[0], "b": VIEWS[1], "c": VIEWS[2], "label": ROW}},
+    "fields of a struct with names of their own": {
+        "mv": {"a": VIEWS[0], "b": VIEWS[1], "c": VIEWS[2], "label": ROW},
+    },
     "numbers before the end of the name": {
         **{f"X{v + 1}_view": view for v, view in enumerate(VIEWS)}, "gt": COLUMN,
     },

@@ -102,7 +102,7 @@ def _stacked(views: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]
 def _numbered(path: Path, plain: dict[str, Any]) -> list[str]:
     """Variables such as X1, X2 in their order."""
     stems: dict[tuple[str, str], dict[int, str]] = {}
-    for name, x in plain.items():
+    for name in plain:
         if found := NUMBERED.fullmatch(name):
             stems.setdefault((found[1], found[3]), {})[int(found[2])] = name
     groups = [[name for _, name in sorted(own.items())] for own in stems.values() if len(own) > 1]
