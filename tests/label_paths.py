@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.testing as same
+import pyarrow.parquet as pq
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -20,6 +21,8 @@ from odd_data import Data, n_rows_of, part
 from viewpass.engines import interface
 from viewpass.engines.interface import Engine
 from viewpass.errors import DataWarning, NotCalibratedError
+from viewpass.runs.folder import RunFolder
+from viewpass.runs.run import Run, RunOptions, StoppedError
 from viewpass.sample.sample import Sample
 from viewpass.tally.fitting import Fitting
 
@@ -74,6 +77,8 @@ def check(model: Any, X: Any, beside: dict[str, Any], folder: Path, rng: np.rand
     if isinstance(model, vp.ViewPass):
         check_reasons(model, X, given, labels)
         check_learnt(model, X, beside, labels, rng)
+        if not beside and "labels_" in vars(model):
+            check_run(model, X, labels, folder, rng)
         if model._learnt.horizon.changing:
             check_chunks(model, Data(X, beside), folder, rng)
         else:
@@ -165,6 +170,36 @@ def check_learnt(
         fitting = Fitting(learning.plan, learning.seed, Sample(learning.sample.size))
         found = interface.fit(Partitions(parts, rng), fitting, model._workspace())
         same.assert_array_equal(found.labels, labels, "partitions")
+
+
+def check_run(model: Any, X: Any, labels: np.ndarray, folder: Path, rng: np.random.Generator) -> None:
+    """The label files of runs, of final labels and of a stream; stopped at some steps and resumed."""
+    changing = model._learnt.horizon.changing
+    for name, stream in (("final", False), ("stream", True)):
+        path, stops = RunFolder(folder / name), rng.random(8) < 0.5
+        asked = iter(stops.tolist())
+        while not path.finished:
+            path.open(resume=path.begun)
+            run = Run(clone(model), X, path, stream_labels=stream)
+            if path.begun:
+                run.resume()
+            try:
+                run.go(RunOptions(1, stopping=lambda asked=asked: next(asked, False)))
+            except StoppedError:
+                path.close()
+            except vp.ViewpassError:
+                assert stream, name  # the first rows may have too few views to be solved
+                path.clear()
+                return
+        found = pq.read_table(path.labels)["cluster"].to_numpy()
+        loaded = vp.load(path.model)
+        if stream or changing:
+            again = clone(model).set_params(compute_labels=False).fit(X)
+            same.assert_array_equal(found, again.stream_labels_, "stream label file")
+            same.assert_array_equal(loaded.predict(X), again.predict(X), "stream run, predict")
+        else:
+            same.assert_array_equal(found, labels, "label file")
+            same.assert_array_equal(loaded.predict(X), labels, "run, predict")
 
 
 def check_chunks(model: Any, data: Data, folder: Path, rng: np.random.Generator) -> None:

@@ -373,3 +373,14 @@ def test_engines_give_the_bits_of_one_process(views: list[np.ndarray], settings:
     assert state(found) == state(expected)
     assert np.array_equal(found.stream_labels_, expected.stream_labels_)
     assert np.array_equal(found.stream_ids_, expected.stream_ids_)
+
+
+def test_clusters_without_rows_keep_their_ids_in_a_file(tmp_path: Path) -> None:
+    """Fewer kinds of rows than clusters, where the sample was just solved early."""
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(3, size=60)
+    views = [rng.standard_normal((3, width))[kinds] for width in (5, 4)]
+    for n_rows in (5, 6, 12, 13):
+        model = vp.ViewPass(5, window=100, random_state=0).partial_fit([view[:n_rows] for view in views])
+        model.save(tmp_path / "model.viewpass")
+        assert vp.load(tmp_path / "model.viewpass").cluster_ids_.tolist() == model.cluster_ids_.tolist()

@@ -139,7 +139,9 @@ class Learning:
         if self.early is None:
             return self._solution(workspace)
         found, match, _ = self._anew(self.early, workspace)
-        ids = match.nearest(self.identities.ids)
+        ids = self.identities.ids  # if no row came since: the same clusters, those without rows included
+        if self.n_rows > self.solved_at:
+            ids = match.nearest(ids)
         return Solution(self._estimated(found, workspace), replace(self.identities, ids=ids))
 
     def learn(self, chunk: Chunk, workspace: Workspace, *, labelling: bool = True) -> Iterator[Labelled]:
