@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -176,6 +177,7 @@ def check_run(model: Any, X: Any, labels: np.ndarray, folder: Path, rng: np.rand
     """The label files of runs, of final labels and of a stream; stopped at some steps and resumed."""
     changing = model._learnt.horizon.changing
     for name, stream in (("final", False), ("stream", True)):
+        shutil.rmtree(folder / name, ignore_errors=True)
         path, stops = RunFolder(folder / name), rng.random(8) < 0.5
         asked = iter(stops.tolist())
         while not path.finished:
