@@ -25,6 +25,7 @@ from viewpass.errors import DataWarning, NotCalibratedError
 from viewpass.runs.folder import RunFolder
 from viewpass.runs.run import Run, RunOptions, StoppedError
 from viewpass.sample.sample import Sample
+from viewpass.solve.solve import checked_rows
 from viewpass.tally.fitting import Fitting
 
 
@@ -108,8 +109,8 @@ def check_reasons(model: Any, X: Any, given: dict[str, Any], labels: np.ndarray)
     try:
         probabilities = model.predict_proba(X, **given)
     except NotCalibratedError:
-        changing = model._learnt.horizon.changing  # the rows that count now may have no view
-        assert changing or (labels < 0).all()
+        sample = model._learnt.sample.chunk  # whose rows may have no view
+        assert sample is None or not checked_rows(sample, model._learnt.plan, 1).counted.any()
         return
     there = labels >= 0
     same.assert_array_equal(np.isnan(probabilities).any(axis=1), ~there)
@@ -215,8 +216,9 @@ def check_chunks(model: Any, data: Data, folder: Path, rng: np.random.Generator)
     while start < n_rows:
         stop = start + 1 + int(rng.integers(n_rows))
         X, beside = part(data, slice(start, stop))
-        if not np.any(beside.get("sample_weight", 1)):
-            return  # refused
+        weights, all_weights = (given.get("sample_weight", 1) for given in (beside, data.beside))
+        if not np.any(weights) or (np.mod(all_weights, 1).any() and not np.mod(weights, 1).any()):
+            return  # refused: rows that count for nothing, and fractions after whole numbers
         parts.partial_fit(X, **beside)
         parts.save(folder / "parts.viewpass")
         parts, start = vp.load(folder / "parts.viewpass"), stop
