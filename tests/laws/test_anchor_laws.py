@@ -183,6 +183,17 @@ def test_another_cut_needs_no_data_and_changes_nothing_else(tmp_path):
         model.cut(0)
 
 
+def test_rows_of_zeros_outside_the_sample_are_not_counted_by_a_cut(tmp_path):
+    rows = (np.random.default_rng(0).random((400, 3)) < 0.3).astype(float)
+    model = anchored(scale="unit", n_anchors=8, sample_size=60).fit([rows])
+    assert model.n_rows_without_views_ == (~rows.any(axis=1)).sum()
+    for k in (1, 3):
+        other = model.cut(k)
+        assert other.n_rows_without_views_ == model.n_rows_without_views_
+        assert sum(other.counts_[0]) <= rows.any(axis=1).sum()
+        other.save(tmp_path / "cut")
+
+
 def test_plain_clusters_can_be_merged():
     views, observed = data()
     model = vp.ViewPass(12, consensus="plain", random_state=0).fit(views, observed=observed)

@@ -363,7 +363,7 @@ class Learning:
         if not model.anchored and model.census is not None:
             census = model.census.grouped(found.cut.anchors, n_clusters)
         elif self.sample.chunk is not None:
-            labelled, census, _ = estimated(found, self.sample, model.read, workspace)
+            labelled, census, _ = estimated(found, self.sample, model.read, workspace, same_scale=True)
             if model.census is not None:
                 census = replace(census, patterns=model.census.patterns, n_other=model.census.n_other)
         other.solved = replace(found, labelled=labelled, census=census)

@@ -159,17 +159,27 @@ class Estimate(NamedTuple):
     read: RowCounts
 
 
-def estimated(model: Model, sample: Sample, read: RowCounts | None, workspace: Workspace) -> Estimate:
-    """What the rows `read` add up to by their labels under a model; None: those of the sample."""
+def estimated(
+    model: Model, sample: Sample, read: RowCounts | None, workspace: Workspace, *, same_scale: bool = False
+) -> Estimate:
+    """What the rows `read` add up to by their labels under a model; None: those of the sample.
+
+    How many rows have a view depends on the scale: it is known if they were read in the `same_scale`.
+    """
     assert sample.chunk is not None
     tally, labels = tally_by_label(sample.chunk, model, workspace)
     read = read or tally.read
     counted = labels if sample.chunk.copies is None else np.where(sample.chunk.copies > 0, labels, -1)
-    census = _along(counted, sample.numbers, model.n_clusters, read.n_rows / tally.read.n_rows)
+    rows, present = read.n_rows / tally.read.n_rows, read.n_present / max(tally.read.n_present, 1)
+    if same_scale:
+        rows = read.n_seen / max(tally.read.n_seen, 1)
+        present = read.n_with_views / max(tally.read.n_with_views, 1)
+    else:
+        read = read.like(tally.read)
+    census = _along(counted, sample.numbers, model.n_clusters, rows)
     census = replace(census, patterns=tally.census.patterns, n_other=tally.census.n_other)
     total = tally.total.widened(model.scaling.widths(model.schema.widths))
-    factor = read.n_present / max(tally.read.n_present, 1)  # not of rows with views: their number
-    return Estimate(_of_all(total, factor), census, read.like(tally.read))  # depends on the scale
+    return Estimate(_of_all(total, present), census, read)
 
 
 def _along(labels: Labels, numbers: Integers, n_clusters: int, factor: float) -> Census:
