@@ -9,6 +9,7 @@ add up, as in binary rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any, TypeAlias
 
@@ -58,6 +59,16 @@ SQUARE_STEP = 2.0**-50
 
 # A centred row whose largest number is smaller is equal to the mean, but for rounding.
 SMALLEST_SCALED = 2.0**-30
+
+
+# Of rows that NumPy processes, copies of so many values are held at a time.
+VALUES_AT_ONCE = 2**20
+
+
+def slices(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Rows of so many columns, as many as are processed at a time."""
+    size = max(1, VALUES_AT_ONCE // max(n_columns, 1))
+    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
 
 
 class RowKind(IntEnum):

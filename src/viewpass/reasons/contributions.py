@@ -22,14 +22,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Floats, Integers, Labels, slices
 from viewpass.kernels.portable import ordered_sum
 from viewpass.model.model import Model, distances, labels_of
 from viewpass.sums.rules import Workspace
 from viewpass.views.projection import ViewMap
 from viewpass.views.rows import MeasuredRows
-
-VALUES = 2**21  # of differences held at a time
 
 
 @dataclass(frozen=True)
@@ -63,9 +61,8 @@ def contributions(
     columns = [np.zeros((rows.n_rows if features else 0, width)) for width in widths]
     for v, centres in enumerate(model.centres.values):
         present = np.flatnonzero(rows.present(v) & there)
-        step = max(1, VALUES // max(widths[v], 1))
-        for start in range(0, len(present) if centres is not None else 0, step):
-            some = present[start : start + step]
+        for block in slices(len(present) if centres is not None else 0, widths[v]):
+            some = present[block]
             assert centres is not None
             a, b = centres[chosen[some]], centres[other[some]]
             own = rows.sampled(some)

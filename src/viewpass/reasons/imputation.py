@@ -1,8 +1,8 @@
 """How well views that are hidden from rows are met by the mixtures of centres that their other views give.
 
-Only inner products of rows count here, so a view of very many columns is folded first: its columns are added
-up, in a random order and with random signs, until FOLDED are left. That keeps every inner product but for
-chance, which is about 1 / sqrt(FOLDED) of the lengths for one row and little over a hundred.
+Only inner products of rows count here, so a view of WIDE columns or more is folded first: each column is
+added, with a random sign, to one of FOLDED. That keeps every inner product but for chance, which is about
+1 / sqrt(FOLDED) of the lengths for one row and little over a hundred.
 
 Missing views, estimated from what the rows near a row have there.
 
@@ -16,7 +16,7 @@ estimate the mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,8 +24,8 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.graph.soft_assignment import SoftAssignment, soft_assignment
-from viewpass.kernels.grid import GRID, STEP, UNIT, Floats, Integers, Labels, Mask, Matrix
-from viewpass.kernels.portable import ordered_sum, unit_rows
+from viewpass.kernels.grid import GRID, STEP, UNIT, Floats, Integers, Labels, Mask, Matrix, slices
+from viewpass.kernels.portable import ordered_sum
 from viewpass.model.calibration import Calibration
 from viewpass.model.model import Model, assign
 from viewpass.sums.centres import in_columns
@@ -35,12 +35,7 @@ from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
 WIDE, FOLDED = 512, 256  # columns: from so many on a view is folded into so many
-VALUES = 2**14  # rows x columns of a hidden view, at most, unless that is fewer than
-FEWEST_ROWS = 100
-BLOCK_VALUES = 2**19  # rows x columns that are dense at a time
 LEAST_SCORE = 0.01  # a view that is met no better than this is not known
-
-Fold = Callable[[Floats], Floats]
 
 
 class Met(NamedTuple):
@@ -61,19 +56,19 @@ class HiddenView:
         self.n_columns = centres.shape[1]
         fold = self._fold = _folding(self.n_columns)
         self._sample, self._v = sample, v
-        self._centres, self._mean = fold(centres), fold(mean_unit(model, v)[None])[0]
+        self._centres, self._mean = centres @ fold, mean_unit(model, v) @ fold
         ridge = model.alpha[v] if model.total.in_columns(v) is model.total else 0.0
         self._counts = model.total.counts[v] + ridge - model.weight_unit
         self._weight_unit, self._assigned = model.weight_unit, assigned
 
     def met(self, which: Integers, mixed: SoftAssignment) -> Met:
         """How the mixtures `mixed` of rows `which` meet the view, where they have it."""
-        most = max(FEWEST_ROWS, VALUES // self._centres.shape[1])
+        most = max(100, 2**14 // self._centres.shape[1])  # rows, or so many values
         has = spread_out(np.flatnonzero(self.present[which]), most)
         if len(has) < 2:
             return Met()
         which, mixed = which[has], SoftAssignment(mixed.near[has], mixed.weights[has])
-        values, unit = _rows(self._sample, self._v, which, self._fold)
+        values, unit = self._folded(which)
         guess = mixed.of(self._centres) - self._own_part(mixed, unit, self._assigned[which]) - self._mean
         apart = values - ordered_sum(values.T) / len(values)
         along, square, whole = (
@@ -83,6 +78,17 @@ class HiddenView:
         slope = along / square if score >= LEAST_SCORE else 0.0
         left = whole - slope * along
         return Met(slope, score, float(np.sqrt(max(left, 0.0) / (len(apart) * self.n_columns))))
+
+    def _folded(self, which: Integers) -> tuple[Floats, Floats]:
+        """Some rows that have the view, folded: as they are, and as the kernels compare them."""
+        matrix: Any = self._sample.matrix(self._v)
+        values, inverse = matrix[which].astype(np.float64), self._sample.inverse[self._v][which]
+        unit = values.copy()
+        if not scipy.sparse.issparse(values):
+            unit[:] = np.rint(values * inverse[:, None] * GRID) * STEP
+            return values @ self._fold, unit @ self._fold
+        unit.data = np.rint(values.data * np.repeat(inverse, np.diff(values.indptr)) * GRID) * STEP
+        return (values @ self._fold).toarray(), (unit @ self._fold).toarray()
 
     def _own_part(self, mixed: SoftAssignment, rows: Floats, assigned: Labels) -> Floats:
         """What rows themselves have added to the mixtures of centres: they were hidden from no centre.
@@ -112,8 +118,7 @@ def mean_row(sample: MeasuredRows, v: int) -> Floats | None:
     total = np.zeros(sample.widths[v])
     if scipy.sparse.issparse(matrix):
         some = matrix[sample.present(v)]
-        np.add.at(total, some.indices, some.data)
-        return total / n_present
+        return np.bincount(some.indices, some.data, len(total)) / n_present
     for values, _ in _blocks(sample, v):
         total += ordered_sum(values.T)
     mean: Floats = total / n_present
@@ -135,63 +140,21 @@ def deviation(sample: MeasuredRows, v: int) -> Floats | None:
     return spread
 
 
-def _blocks(sample: MeasuredRows, v: int, which: Integers | None = None) -> Iterator[tuple[Floats, Floats]]:
+def _blocks(sample: MeasuredRows, v: int) -> Iterator[tuple[Floats, Floats]]:
     """Rows of a view, a few at a time: as they are, and as the kernels compare them; 0 where missing."""
-    matrix: Any = sample.matrix(v)
-    size = max(1, BLOCK_VALUES // matrix.shape[1])
-    for start in range(0, sample.n_rows if which is None else len(which), size):
-        rows = slice(start, start + size) if which is None else which[start : start + size]
-        block, inverse = matrix[rows], sample.inverse[v][rows]
-        dense = block.toarray() if scipy.sparse.issparse(block) else block
-        values = np.where((inverse > 0)[:, None], dense, 0.0).astype(np.float64)
-        unit: Floats = np.multiply(unit_rows(values, inverse), STEP, dtype=np.float64)
-        yield values, unit
+    alone = sample.only(v)
+    for rows in slices(sample.n_rows, sample.widths[v]):
+        some = alone.sampled(np.arange(rows.start, rows.stop))
+        yield some.values(v), some.unit(v)
 
 
-def _folding(n_columns: int) -> Fold:
-    """How rows of so many columns are folded."""
+def _folding(n_columns: int) -> Any:
+    """What rows of so many columns are multiplied by."""
     if n_columns < WIDE:
-        return lambda rows: rows
-    order, signs = _order(n_columns)
-
-    def fold(rows: Floats) -> Floats:
-        folded = np.zeros((len(rows), FOLDED))
-        for start in range(0, n_columns, FOLDED):
-            part = order[start : start + FOLDED]
-            folded[:, : len(part)] += rows[:, part] * signs[part]
-        return folded
-
-    return fold
-
-
-def _order(n_columns: int) -> tuple[Integers, Floats]:
-    """The random order in which columns are folded, and their signs."""
+        return scipy.sparse.eye_array(n_columns, format="csr")
     rng = np.random.default_rng(0)
-    return rng.permutation(n_columns), rng.choice((-1.0, 1.0), n_columns)
-
-
-def _rows(sample: MeasuredRows, v: int, which: Integers, fold: Fold) -> tuple[Floats, Floats]:
-    """Some rows of a view, folded: as they are, and as the kernels compare them."""
-    matrix: Any = sample.matrix(v)
-    if not scipy.sparse.issparse(matrix) or matrix.shape[1] < WIDE:
-        pairs = [(fold(values), fold(unit)) for values, unit in _blocks(sample, v, which)]
-        values, unit = (np.concatenate(each) for each in zip(*pairs, strict=True))
-        return values, unit
-    matrix = matrix[which]
-    order, signs = _order(matrix.shape[1])
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order)) % FOLDED
-    row = np.repeat(np.arange(len(which)), np.diff(matrix.indptr))
-    inverse = sample.inverse[v][which][row]
-    data = np.where(inverse > 0, matrix.data.astype(np.float64), 0.0)
-
-    def folded(values: Floats) -> Floats:
-        at = row * FOLDED + place[matrix.indices]
-        found = np.zeros(len(which) * FOLDED)
-        np.add.at(found, at, values * signs[matrix.indices])
-        return found.reshape(len(which), FOLDED)
-
-    return folded(data), folded(np.rint(data * inverse * GRID) * STEP)
+    order, signs = rng.permutation(n_columns), rng.choice((-1.0, 1.0), n_columns)
+    return scipy.sparse.csr_array((signs, (order, np.arange(n_columns) % FOLDED)))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.kernels.grid import Array, Floats, Mask, Matrix
+from viewpass.kernels.grid import Array, Floats, Mask, Matrix, slices
 from viewpass.views.chunk import Chunk
 
 LEAST_HELD = 0.1  # of a view's values; a row with fewer counts as lacking the view
@@ -75,7 +75,6 @@ def filled(view: Matrix, gaps: Mask | None, values: Floats) -> Matrix:
 
 QUANTUM, MOST_SPREADS = 2.0**-8, 8.0  # in units of a column's spread
 NEAREST_PROTOTYPES = 3  # whose mean a gap takes
-COMPLETED_ROWS = 2048  # rows compared at a time
 
 
 @dataclass(frozen=True)
@@ -130,8 +129,8 @@ class Completion:
         for v, gaps in enumerate(chunk.gaps):
             if gaps is not None:
                 views[v] = np.array(views[v])
-        for start in range(0, chunk.n_rows, COMPLETED_ROWS):
-            rows = start + np.flatnonzero(gapped[start : start + COMPLETED_ROWS])
+        for some in slices(chunk.n_rows, sum(width or 0 for width in chunk.schema.widths)):
+            rows = some.start + np.flatnonzero(gapped[some])
             if len(rows):
                 self._fill(chunk, rows, views)
         return hiding(replace(chunk, views=tuple(views), gaps=()), hidden)

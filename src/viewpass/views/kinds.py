@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.errors import DataError, SettingError, warn
-from viewpass.kernels.grid import Array, Floats, Integers, Mask, Matrix
+from viewpass.kernels.grid import Array, Floats, Integers, Mask, Matrix, slices
 from viewpass.kernels.portable import log, ordered_sum
 from viewpass.views.chunk import Chunk
 
@@ -171,7 +171,6 @@ def _significant(spread: Floats, largest: Floats, factor: Floats) -> Floats:
 
 KINDS = ("counts", "composition", "binary")
 DENSE_ONLY = ("euclidean", "composition", "binary")
-TRANSFORMED_ROWS = 1024  # dense rows transformed at a time
 MANY_TIMES = 8.0  # whole numbers are counts if the largest is this many times their mean; grey levels are not
 SAME_TOTAL = 1e-5  # totals of parts of a whole differ by no more, relative to the first
 _EXPECTED = {
@@ -242,8 +241,8 @@ def transformed(chunk: Chunk, v: int, name: str, parameter: float) -> Matrix | N
         return made
     out: Array = np.array(view)
     gaps = chunk.gaps_of(v)
-    for start in range(0, len(view), TRANSFORMED_ROWS):
-        rows = start + np.flatnonzero(usable[start : start + TRANSFORMED_ROWS])
+    for some in slices(*view.shape):
+        rows = some.start + np.flatnonzero(usable[some])
         values, total = view[rows].astype(np.float64), divisor[rows][:, None]
         if name == "counts":
             out[rows] = _log_counts(values, total, parameter)
@@ -267,10 +266,7 @@ def _totals(view: Matrix) -> Floats:
     """The sum of every row, in a fixed order; not finite where a value is missing."""
     if not scipy.sparse.issparse(view):
         with np.errstate(invalid="ignore", over="ignore"):
-            blocks = [
-                ordered_sum(view[start : start + TRANSFORMED_ROWS].astype(np.float64))
-                for start in range(0, len(view), TRANSFORMED_ROWS)
-            ]
+            blocks = [ordered_sum(view[some].astype(np.float64)) for some in slices(*view.shape)]
         return np.concatenate([np.empty(0), *blocks])
     each = np.repeat(np.arange(view.shape[0]), np.diff(view.indptr))
     return np.bincount(each, view.data[: len(each)].astype(np.float64), view.shape[0]).astype(np.float64)
