@@ -32,7 +32,7 @@ def test_curves_rise_and_are_shares(settings):
 
 
 def test_patterns_are_bounded():
-    assert len(calibration(9).patterns) <= learning.MOST_PATTERNS
+    assert len(calibration(9).patterns) <= 64
 
 
 def test_equal_margins_have_one_confidence():
@@ -74,7 +74,7 @@ def test_patterns_are_bits_of_views():
 def test_quantiles_that_few_rows_show_are_taken_from_the_tail():
     found = calibration(2)
     levels = np.array(LEVELS)
-    few = (1 - levels) * 500 * 0.1 < learning.TAIL_LEAST  # patterns have fewer rows than all
+    few = (1 - levels) * 500 * 0.1 < learning.TAIL_ROWS  # patterns have fewer rows than all
     assert (np.diff(found.distances[:, :-1][:, few], axis=1) > 0).all()
 
 

@@ -15,13 +15,12 @@ from viewpass.kernels.grid import Floats, Matrix
 from viewpass.labels import frames
 from viewpass.model.calibration import Calibration
 from viewpass.model.model import Model, prepare
-from viewpass.reasons import separation
 from viewpass.reasons.calibrate import calibration_of
-from viewpass.reasons.confidence import confidences, probabilities
+from viewpass.reasons.confidence import Stability, confidences, probabilities
+from viewpass.reasons.confidence import stability as stability_of
 from viewpass.reasons.contributions import Explanation, contributions
 from viewpass.reasons.imputation import Imputed, imputed
 from viewpass.reasons.outliers import outlier_scores
-from viewpass.reasons.separation import Stability
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -130,7 +129,7 @@ def stability(self: ViewPass, X: Any, observed: Any = None) -> Stability:
     Stability
     """
     parts = _measured(self, X, observed)
-    return _joined([separation.stability(rows, model, work) for _, rows, model, work in parts])
+    return _joined([stability_of(rows, model, work) for _, rows, model, work in parts])
 
 
 def impute(self: ViewPass, X: Any, observed: Any = None) -> Imputed:

@@ -20,10 +20,9 @@ from viewpass.labels.names import names_of
 from viewpass.model.calibration import distinct
 from viewpass.model.model import Model, prepare
 from viewpass.reasons.calibrate import calibration_of
-from viewpass.reasons.confidence import confidence_at, probabilities
+from viewpass.reasons.confidence import confidence_at, nearest_clusters, probabilities, separations, stability
 from viewpass.reasons.contributions import contributions
 from viewpass.reasons.outliers import outlier_scores
-from viewpass.reasons.separation import nearest_clusters, separations, stability
 from viewpass.sums.row_counts import pattern_text, patterns_of
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
@@ -48,7 +47,7 @@ class Labelled(NamedTuple):
 
     clusters: Labels
     columns: Any  # an Arrow table of COLUMNS
-    margins: Floats  # of reasons/separation.py
+    margins: Floats  # of reasons/confidence.py
     patterns: Integers  # which views rows have
     rows: MeasuredRows  # as they were compared
 

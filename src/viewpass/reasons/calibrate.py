@@ -17,9 +17,9 @@ from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.portable import log, ordered_sum
 from viewpass.model.calibration import BINS, KNOTS, LEVELS, Calibration, rising
 from viewpass.model.model import Model, assign, labels_of, prepare
+from viewpass.reasons.confidence import separations
 from viewpass.reasons.imputation import HiddenView, deviation, mean_row, mixture, spread_out
 from viewpass.reasons.outliers import measuring_centres, nearest_distances, small_clusters
-from viewpass.reasons.separation import separations
 from viewpass.sums.centres import Centres, in_columns
 from viewpass.sums.row_counts import MOST_BITS, patterns_of
 from viewpass.sums.rules import Workspace
@@ -27,14 +27,11 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import own_generator
 
 ROWS = 2000  # of the sample, at most
-ROW_PASSES = 2**14  # patterns x rows, at most
-MOST_PATTERNS, LEAST_PATTERNS, PATTERN_VIEWS = 64, 8, 1024  # fewer where there are many views
 LEAST_ROWS = 30  # with the most views, or rows with fewer count as well
 DOUBT = 0.025  # of rows with all views, on average
 TILT = 0.01  # from the first group to the last: equal shares still rank rows
 DOUBT_UNIT = 2**20  # doubts are added up as whole numbers of 1 / this
-TAIL_LEAST = 4  # rows beyond a quantile of distances, or it is taken from the tail
-TAIL_ROWS = 4  # that the common tail of distances counts as
+TAIL_ROWS = 4  # with fewer beyond, a quantile is that of the tail; as many rows the common tail counts as
 UNKNOWN = -2  # label of a row that was not looked at
 
 
@@ -79,7 +76,7 @@ def learn(
     sample, assigned = rows.sampled(seen), assigned[seen]
     own = patterns_of(sample.inverse > 0)
     patterns = _patterns(own, sample)
-    most = max(LEAST_ROWS, ROW_PASSES // len(patterns))
+    most = max(LEAST_ROWS, 2**14 // len(patterns))  # rows of each pattern
     small = () if model.calibration is None else model.calibration.small
     if measured is None:
         small = small_clusters(sample, model, workspace)
@@ -110,7 +107,7 @@ def _patterns(own: Integers, sample: MeasuredRows) -> list[int]:
     names, numbers = np.unique(own, return_counts=True)
     frequent = [int(name) for name in names[np.argsort(-numbers, kind="stable")]]
     bits = {1 << min(v, MOST_BITS) for v in range(sample.n_views) if sample.present(v).any()}
-    most = max(LEAST_PATTERNS, min(MOST_PATTERNS, PATTERN_VIEWS // sample.n_views))
+    most = min(64, max(8, 1024 // sample.n_views))
     found = dict.fromkeys([*sorted(bits), *frequent][: most // 2])
     level = list(frequent)
     while level and len(found) < most:
@@ -239,7 +236,7 @@ def _typical(
             mine = measured[1][measured[0] == pattern]
         distance = np.sort(mine if len(mine) >= LEAST_ROWS else rows.distances)
         at = (levels * (len(distance) - 1)).astype(np.int64)
-        last = max(0, int(((1.0 - levels) * len(distance) >= TAIL_LEAST).sum()) - 1)
+        last = max(0, int(((1.0 - levels) * len(distance) >= TAIL_ROWS).sum()) - 1)
         found[place, :-1] = distance[at]
         over = distance[at[last] + 1 :] - distance[at[last]]
         tails.append((last, len(over), float(np.cumsum(over)[-1]) if len(over) else 0.0))

@@ -35,7 +35,6 @@ from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
 WIDE, FOLDED = 512, 256  # columns: from so many on a view is folded into so many
-LEAST_SCORE = 0.01  # a view that is met no better than this is not known
 
 
 class Met(NamedTuple):
@@ -75,7 +74,7 @@ class HiddenView:
             float(ordered_sum(ordered_sum(terms))) for terms in (apart * guess, guess * guess, apart * apart)
         )
         score = along * along / (square * whole) if along > 0 and square > 0 and whole > 0 else 0.0
-        slope = along / square if score >= LEAST_SCORE else 0.0
+        slope = along / square if score >= 0.01 else 0.0  # or the view is not known
         left = whole - slope * along
         return Met(slope, score, float(np.sqrt(max(left, 0.0) / (len(apart) * self.n_columns))))
 

@@ -32,12 +32,9 @@ from viewpass.sums.rules import Rules, Workspace
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import own_generator
 
-MOST_SAMPLED = 1000  # that they are made of, at most
-MOST, ROWS_PER_CLUSTER = 100, 10
-MOST_VALUES = 2**18  # columns x clusters, or there are fewer
+MOST_SAMPLED = 1000  # that small clusters are made of, at most
 FEWEST_PER_CENTRE = 2  # or centres do as well
 FEW = 0.25  # of the mean number of rows: a centre with fewer may itself be made of unusual rows
-LEAST_ROWS = 3  # of a small cluster: its mean must not be a row
 SMALL_RULES = Rules(alpha=0.1, max_iter=2, tol=1e-3, fill="mean")
 
 
@@ -47,9 +44,7 @@ def small_clusters(rows: MeasuredRows, model: Model, workspace: Workspace) -> tu
     They are rounded to float32, in which they are stored.
     """
     n_centres = model.centres.n_clusters
-    most = min(
-        MOST, min(rows.n_rows, MOST_SAMPLED) // ROWS_PER_CLUSTER, MOST_VALUES // max(rows.n_columns, 1)
-    )
+    most = min(rows.n_rows // 10, MOST_SAMPLED // 10, 2**18 // rows.n_columns)  # clusters
     if model.links is not None or rows.sparse:
         return ()
     if any(u is not None and not width for u, width in zip(model.centres.values, rows.widths, strict=True)):
@@ -65,7 +60,7 @@ def small_clusters(rows: MeasuredRows, model: Model, workspace: Workspace) -> tu
     typical: Mask = np.ones(most, dtype=bool)
     for v in (v for v in range(rows.n_views) if rows.present(v).any()):
         sizes = np.bincount(found.labels[rows.present(v)], minlength=most)
-        typical &= (sizes * most >= FEW * sizes.sum()) & (sizes >= LEAST_ROWS)
+        typical &= (sizes * most >= FEW * sizes.sum()) & (sizes > 2)  # a mean must not be a row
     if typical.sum() < FEWEST_PER_CENTRE * n_centres:
         return ()
     means = found.total.centres(SMALL_RULES.alpha)

@@ -11,9 +11,9 @@ import numpy as np
 
 from viewpass.model.model import Model, distances, prepare
 from viewpass.reasons.calibrate import calibration_of
+from viewpass.reasons.confidence import stability
 from viewpass.reasons.contributions import contributions
 from viewpass.reasons.outliers import outlier_scores
-from viewpass.reasons.separation import stability
 from viewpass.report.layout import nearness
 from viewpass.sample.sample import Sample, Sampler, Size
 from viewpass.sums.rules import Workspace
