@@ -61,11 +61,11 @@ PAGE_STEPS: dict[str, tuple[Step, ...]] = {
     "defaults": (
         Step("Right choices", "python -m benchmarks.choices", "", "--only 3sources,webkb,mfeat --seeds 2"),
         Step("Order of rows", "python -m benchmarks.order", "", "--sets webkb,mfeat --seeds 1"),
-        Step("Seeds, order and rows of the Tate table", "python -m benchmarks.stability"),
+        Step("Seeds, order and rows of the Tate table", "python -m benchmarks.stability", "", "--runs 1"),
         Step("Reasons", "python -m benchmarks.reasons"),
     ),
     "gaps": (
-        Step("Digit", "python -m benchmarks.gaps --data mfeat", "", "--rows 600 --seeds 2 --slow 0"),
+        Step("Digit", "python -m benchmarks.gaps --data mfeat", "", "--seeds 2"),
         Step("MNIST", "python -m benchmarks.gaps --data mnist_hog5000 --rows 2000"),
     ),
     "streams": (

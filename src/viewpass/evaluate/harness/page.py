@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from viewpass.errors import MissingExtraError
 from viewpass.evaluate.harness.draw import Figure, draw
@@ -65,9 +66,9 @@ class Section:
                 self.figure, self.text = None, f"{self.text} The figure is left out: {absent}"
 
     def doubt_few_seeds(self, n_seeds: int) -> None:
-        """Say beside every verdict that so few seeds are not conclusive."""
+        """Say beside every verdict how few seeds it rests on."""
         if self.over_seeds and n_seeds < ENOUGH_SEEDS:
-            doubt = f"not conclusive: only {n_seeds} seed{'s' if n_seeds > 1 else ''}"
+            doubt = f"only {n_seeds} seed{'s' if n_seeds > 1 else ''}"
             self.claims = [
                 claim if claim.verdict == CANNOT else replace(claim, doubt=doubt) for claim in self.claims
             ]
@@ -102,15 +103,16 @@ def _markdown(sections: Sequence[Section]) -> Iterator[str]:
 
 
 def _markdown_apart(sections: Sequence[Section]) -> dict[str, list[str]]:
-    """All verdicts, and a file for each table or figure."""
-    rows: list[list[str | Marked]] = []
-    files = {"README.md": list[str]()}
+    """How many claims hold, and a file for each table or figure."""
+    verdicts = (CONFIRMED, NOT, CANNOT)
+    counts: list[list[Any]] = []
+    files = dict[str, list[str]]()
     for section in sections:
-        rows.append([Marked(f"[{section.title}]({section.key}.md)", 1), ""])
-        rows += [[claim.statement, claim.answer] for claim in section.claims]
+        found = [claim.verdict for claim in section.claims]
+        counts.append([f"[{section.title}]({section.key}.md)", *(found.count(one) for one in verdicts)])
         files[f"{section.key}.md"] = [f"# {section.title}", "", section.text, *section.markdown()]
-    files["README.md"] = Table(["the paper says", "here"], rows).markdown()
-    return files
+    few = f"A verdict that rests on fewer than {ENOUGH_SEEDS} seeds is not conclusive."
+    return files | {"README.md": [*Table(["claims of", *verdicts], counts).markdown(), "", few]}
 
 
 STYLE = """
