@@ -273,7 +273,7 @@ def test_data_that_does_not_fit_says_what_the_model_was_fitted_on(what):
 # ---- labels that a model does not have
 
 
-@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.IMC, vp.DAIMC])
+@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.IMC])
 def test_a_loaded_model_says_that_labels_are_not_in_its_file(estimator, tmp_path):
     small(estimator).fit([np.abs(IMAGE), np.abs(TEXT)]).save(tmp_path / "model.viewpass")
     loaded = vp.load(tmp_path / "model.viewpass")

@@ -24,7 +24,7 @@ def test_the_objective_is_that_of_the_best_start_and_minus_the_score(settings, n
     assert model.objective_ == pytest.approx(-model.score(views, observed=observed))
 
 
-@pytest.mark.parametrize("kind", [vp.ViewPass, vp.IMC, vp.ONMF, vp.DAIMC])
+@pytest.mark.parametrize("kind", [vp.ViewPass, vp.IMC])
 def test_frames_keep_their_index_and_nothing_else_changes(kind):
     index = [f"item{i}" for i in range(len(IMAGE))]
     image, text = (pd.DataFrame(np.abs(x), index=index) for x in (IMAGE, TEXT))

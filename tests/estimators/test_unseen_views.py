@@ -35,12 +35,6 @@ MODELS = {
     "ViewPass, weights": lambda: vp.ViewPass(3, view_weights=[1, 2], random_state=0),
     "ViewPass, standard": lambda: vp.ViewPass(3, scale="standard", random_state=0),
     "IMC": lambda: vp.IMC(3, random_state=0),
-    "OMVC": lambda: vp.OMVC(3, random_state=0),
-    "ONMF": lambda: vp.ONMF(3, random_state=0),
-    "ONMF, argmax": lambda: vp.ONMF(3, assign="argmax", fill="mean", random_state=0),
-    "MultiNMF": lambda: vp.MultiNMF(3, n_rounds=2, max_iter=20, n_tries=1, random_state=0),
-    "MIC": lambda: vp.MIC(3, max_iter=20, n_tries=1, random_state=0),
-    "DAIMC": lambda: vp.DAIMC(3, random_state=0),
 }
 MASK = np.column_stack([np.ones(N, dtype=bool), np.zeros(N, dtype=bool)])
 NEVER = {
@@ -56,7 +50,7 @@ def make(request):
     return MODELS[request.param]
 
 
-few = pytest.mark.parametrize("make", ["ViewPass", "OPIMC", "IMC", "ONMF, argmax"], indirect=True)
+few = pytest.mark.parametrize("make", ["ViewPass", "OPIMC", "IMC"], indirect=True)
 
 
 def check(model):
@@ -87,7 +81,7 @@ def test_every_way_to_lack_a_view_gives_the_same_model(make):
         assert model.objective_ == expected.objective_
 
 
-@pytest.mark.parametrize("name", ["ViewPass", "ViewPass, plain", "OPIMC", "ONMF"])
+@pytest.mark.parametrize("name", ["ViewPass", "ViewPass, plain", "OPIMC"])
 def test_after_chunks_without_the_view_until_one_has_it(name):
     model = MODELS[name]()
     for rows in np.split(np.arange(N), 3):

@@ -9,7 +9,7 @@ from tests.fuzz.mutants import mutant
 
 import viewpass as vp
 from inputs import GAPS, IMAGE, TEXT
-from store.models import FACTORS, MODELS
+from store.models import MODELS
 
 LONGEST = 2.0  # seconds of processor time for one use
 SECONDS = 12.0  # for all of them
@@ -34,7 +34,7 @@ sound: list[object] = []
 
 
 def prepare(folder):
-    for name, make in (MODELS | FACTORS).items():
+    for name, make in MODELS.items():
         if name in SLOW:
             continue
         make().save(folder / "sound")

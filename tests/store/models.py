@@ -39,33 +39,6 @@ def opimc(**settings):
     return small(vp.OPIMC, chunk_size=20, **settings)
 
 
-PICTURE, WORDS = np.abs(IMAGE), np.abs(TEXT)  # nothing to clip
-
-
-def read_twice(kind, **settings):
-    """A factorisation that has read two chunks, the second of them with a view the first had not."""
-    model = kind(3, random_state=0, n_init=2, **settings).partial_fit([PICTURE[:20], None])
-    return model.partial_fit([PICTURE[20:], WORDS[20:]], observed=GAPS[20:])
-
-
-FACTORS = {
-    "OMVC": lambda: vp.OMVC(3, n_init=2, random_state=0).fit([PICTURE, WORDS], observed=GAPS),
-    "OMVC, chunks": lambda: read_twice(vp.OMVC),
-    "ONMF": lambda: vp.ONMF(3, n_components=4, fill="mean", n_init=2, random_state=0).fit(
-        [sp.csr_array(PICTURE), WORDS], observed=GAPS
-    ),
-    "ONMF, chunks": lambda: read_twice(vp.ONMF, hessian="diagonal"),
-    "ONMF, generator": lambda: vp.ONMF(3, n_init=2, random_state=np.random.default_rng(3)).fit(
-        [PICTURE, WORDS]
-    ),
-    "MultiNMF": lambda: vp.MultiNMF(3, n_rounds=2, max_iter=20, n_tries=2, n_init=2, random_state=0).fit(
-        [PICTURE, WORDS], observed=GAPS
-    ),
-    "MIC": lambda: vp.MIC(3, max_iter=20, n_tries=2, n_init=2, random_state=0).fit(
-        {"image": PICTURE, "text": WORDS}, observed=GAPS
-    ),
-    "DAIMC": lambda: vp.DAIMC(3, n_init=2, random_state=0).fit(vp.frames({"a": FRAME.iloc[:, :4]})),
-}
 GRAPH = {"n_anchors": 12, "consensus": "graph"}
 MODELS = {
     "fitted": lambda: small(alpha=0.1, **PLAIN).fit([IMAGE, TEXT], observed=GAPS),

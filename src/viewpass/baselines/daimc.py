@@ -11,16 +11,15 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval
 
 from viewpass.baselines.base import kmeans
-from viewpass.baselines.factors import PreparedViews, project_shared, ridged, unit_views
+from viewpass.baselines.factors import PreparedViews, ridged, unit_views
 from viewpass.baselines.offline import OfflineFactorClusterer
-from viewpass.baselines.rows import FilledView, unit_rows
+from viewpass.baselines.rows import FilledView
 from viewpass.kernels.grid import Floats, Integers, Labels, Mask
 from viewpass.views.rows import MeasuredRows
 
@@ -208,12 +207,6 @@ class DAIMC(OfflineFactorClusterer):
             votes[present, _matched(votes[present], labels)] += 1.0
             n_views[present] += 1.0
         return np.asarray(votes / np.maximum(n_views, 1.0)[:, None] + 0.1)
-
-    def _scaled(self, matrix: Any, v: int) -> Any:
-        return unit_rows(matrix)
-
-    def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
-        return project_shared(views, self._learnt.components(), n_rows, self.n_clusters, self._threads())
 
 
 def _matched(votes: Floats, labels: Labels) -> Integers:

@@ -1,7 +1,6 @@
 """What a factorisation has found, the views that an offline one reads, and non-negative least squares.
 
-The least squares are of many rows that share one small Gram matrix: Newton steps, and to the end. By them new
-rows are projected on fitted bases by the views they have: shared coefficients, or a consensus.
+The least squares are of many rows that share one small Gram matrix: Newton steps, and to the end.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.baselines.rows import FilledView, RunningMean, present_rows, unit_rows
-from viewpass.errors import DataError, NoLabelsError
+from viewpass.errors import DataError
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Schema
@@ -110,23 +109,16 @@ def nnls(gram: Floats, products: Floats, start: Floats | None = None, *, n_threa
     return out
 
 
-WITHOUT_ROWS = (
-    "a model that was loaded does not hold the rows it was fitted to, nor their labels: they are not in the "
-    "file. Call `predict` with the rows."
-)
-
-
 @dataclass
 class Factors:
-    """The state of an offline factorisation, or of any that was loaded: then without `kept` and `agreed`."""
+    """What an offline factorisation has found."""
 
     schema: Schema
     n_rows: int
     n_without_views: int
-    kept: Integers | None  # indices of the rows with a view
-    agreed: Floats | None  # consensus coefficients of those rows
+    kept: Integers  # indices of the rows with a view
+    agreed: Floats  # consensus coefficients of those rows
     bases: list[Floats | None]
-    totals: list[float | None]  # what each view was divided by; None for a view that no row has
     curve: list[float]
     value: float  # of the objective
     n_iter: int
@@ -134,21 +126,12 @@ class Factors:
     clipped: set[int]
     clusters: tuple[Floats, Labels] | None = None
 
-    @property
-    def n_last(self) -> int:
-        """Rows of the last call: all of them."""
-        return self.n_rows
-
     def consensus(self) -> Floats:
         """A row of coefficients for every row that has a view."""
-        if self.agreed is None:
-            raise NoLabelsError(WITHOUT_ROWS)
         return self.agreed
 
     def where(self) -> Integers:
         """Indices of the rows with a view."""
-        if self.kept is None:
-            raise NoLabelsError(WITHOUT_ROWS)
         return self.kept
 
     def objective(self) -> float:
@@ -165,7 +148,6 @@ class PreparedViews:
     """All views of the rows to factorise; None for a view that no row has."""
 
     views: list[FilledView | None]
-    totals: list[float | None]  # what each view was divided by
     clipped: set[int]  # views in which negative entries were set to 0
 
     def there(self) -> list[FilledView]:
@@ -180,7 +162,7 @@ class PreparedViews:
 
 def divided_views(rows: MeasuredRows, kept: Integers) -> PreparedViews:
     """Every view filled with its mean, clipped at 0 and divided by the sum of its entries."""
-    prepared = PreparedViews([], [], set())
+    prepared = PreparedViews([], set())
     for v in range(rows.n_views):
         filled, _, negative = RunningMean().read(rows, v, kept)
         if negative:
@@ -191,7 +173,6 @@ def divided_views(rows: MeasuredRows, kept: Integers) -> PreparedViews:
                 f"view {rows.chunk.names[v]!r}: no entry is above 0, so that nothing is left to factorise "
                 "once negative entries are set to 0. Shift the view to positive values, or pass it as None."
             )
-        prepared.totals.append(total)
         prepared.views.append(None if filled is None or total is None else filled.divided(total))
     return prepared
 
@@ -200,76 +181,4 @@ def unit_views(rows: MeasuredRows, kept: Integers) -> PreparedViews:
     """Every view with rows of unit length; absent rows are zero."""
     found = [present_rows(rows, v, kept) for v in range(rows.n_views)]
     views = [None if own is None else FilledView.unfilled(unit_rows(own[0]), own[1]) for own in found]
-    return PreparedViews(views, [None if view is None else 1.0 for view in views], set())
-
-
-ALTERNATIONS = 10  # between coefficients and consensus; further ones change little
-
-
-def project_shared(
-    views: list[FilledView | None], bases: list[Floats | None], n_rows: int, n_clusters: int, n_threads: int
-) -> tuple[Floats, Floats]:
-    """Min over u >= 0 of sum over present views |x_v - u V_v'|^2, row by row; also that residual."""
-    out = np.zeros((n_rows, n_clusters))
-    residual = np.zeros(n_rows)
-    present = np.zeros((n_rows, len(bases)), dtype=bool)
-    products = np.zeros((n_rows, n_clusters))
-    grams = [np.zeros(0) if basis is None else basis.T @ basis for basis in bases]
-    for v, (view, basis) in enumerate(zip(views, bases, strict=True)):
-        if view is not None and basis is not None:
-            present[:, v] = ~view.missing
-            products += np.where(present[:, [v]], view.times(basis), 0.0)
-            residual += np.where(present[:, v], view.squares(), 0.0)
-    patterns, which = np.unique(present, axis=0, return_inverse=True)
-    for number, pattern in enumerate(patterns):
-        if not pattern.any():
-            continue
-        rows = np.flatnonzero(which.ravel() == number)
-        gram = np.sum([grams[v] for v in np.flatnonzero(pattern)], axis=0)
-        out[rows] = nnls(gram, products[rows], n_threads=n_threads)
-        residual[rows] += np.einsum("ij,ij->i", out[rows] @ gram - 2.0 * products[rows], out[rows])
-    return out, np.maximum(residual, 0.0)
-
-
-def project_consensus(
-    views: list[FilledView | None],
-    bases: list[Floats | None],
-    agreement: float,
-    n_rows: int,
-    n_clusters: int,
-    n_threads: int,
-) -> tuple[Floats, Floats]:
-    """Min over u_v, u* >= 0 of sum over present views |x_v - u_v V_v'|^2 + a |u_v - u*|^2, alternating.
-
-    Returns u* and the first term.
-    """
-    present = np.zeros((n_rows, len(bases)), dtype=bool)
-    products: dict[int, Floats] = {}
-    grams: dict[int, Floats] = {}
-    for v, (view, basis) in enumerate(zip(views, bases, strict=True)):
-        if view is None or basis is None:
-            continue
-        present[:, v] = ~view.missing
-        products[v] = view.times(basis)[present[:, v]]
-        grams[v] = basis.T @ basis
-    count = np.maximum(present.sum(axis=1), 1)[:, None]
-    found = {v: nnls(grams[v], products[v], n_threads=n_threads) for v in products}
-    for turn in range(ALTERNATIONS + 1):
-        consensus = np.zeros((n_rows, n_clusters))
-        for v, u in found.items():
-            consensus[present[:, v]] += u
-        consensus /= count
-        if turn == ALTERNATIONS or agreement == 0 or len(found) < 2:
-            break
-        for v, u in found.items():
-            gram = grams[v] + agreement * np.eye(n_clusters)
-            toward = products[v] + agreement * consensus[present[:, v]]
-            found[v] = nnls(gram, toward, u, n_threads=n_threads)
-    residual = np.zeros(n_rows)
-    for v, u in found.items():
-        view = views[v]
-        assert view is not None
-        there = present[:, v]
-        fit = view.squares()[there] + np.einsum("ij,ij->i", u @ grams[v] - 2.0 * products[v], u)
-        residual[there] += np.maximum(fit, 0.0)
-    return consensus, residual
+    return PreparedViews(views, set())

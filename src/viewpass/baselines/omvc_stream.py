@@ -62,7 +62,7 @@ class OMVCStream(FactorStream):
     ) -> None:
         super().__init__(n_clusters, rng, n_threads)
         self.settings = settings
-        self.totals = totals
+        self.totals = totals  # what each view was divided by
         self.bases: list[Basis | None] = []
         self.scanned: list[StoredRows] = []
         self._agreeing = np.zeros((0, 0, n_clusters))

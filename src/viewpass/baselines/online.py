@@ -12,8 +12,7 @@ import numpy as np
 from viewpass.baselines.base import FactorClusterer
 from viewpass.baselines.rows import FilledView, RunningMean
 from viewpass.baselines.stream import FactorStream
-from viewpass.errors import DataError, SettingError
-from viewpass.estimators.base import logging_progress, whole
+from viewpass.estimators.base import logging_progress
 from viewpass.sources.source import Source
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
@@ -36,14 +35,13 @@ class OnlineFactorClusterer(FactorClusterer):
     def _read_ahead(self, stream: Any, source: Source) -> None:
         """What is taken from all rows before the first pass, where the settings need it."""
 
-    def _new_stream(self, source: Source | None) -> FactorStream:
-        """Start a fit; `source` holds all rows, None when chunks come one by one."""
+    def _new_stream(self, source: Source) -> FactorStream:
+        """Start a fit of these rows."""
         rng = as_generator(self.random_state)
         seed = int(rng.integers(2**31))
         stream = self._empty_stream(rng)
         stream.seed = seed
-        if source is not None:
-            self._read_ahead(stream, source)
+        self._read_ahead(stream, source)
         return stream
 
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
@@ -72,40 +70,9 @@ class OnlineFactorClusterer(FactorClusterer):
                     stream.begin_pass()
                 for chunk in source.chunks(self.chunk_size):
                     stream.learn(chunk)
-            stream.n_last = stream.n_rows
             self._check_enough(stream.n_rows - stream.n_without_views)
             self._learnt = stream
             yield self
-
-    def partial_fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Read one chunk: all rows of X, in one step.
-
-        The consensus coefficients of all rows read are kept, because k-means needs them. It runs when
-        `labels_` (of this chunk) or `predict` is used.
-        """
-        self._validate()
-        begun = hasattr(self, "_learnt")
-        fresh = self if begun else self._blank()
-        source = fresh._read(X, observed, reset=not begun)
-        if source.n_rows == 0:
-            raise DataError("the chunk has no rows (0 samples): at least one is needed.")
-        stream = self._learnt if begun else fresh._new_stream(None)
-        if not isinstance(stream, FactorStream):
-            raise SettingError(
-                f"this {type(self).__name__} was loaded: its file holds what `predict` needs, not the "
-                "coefficients of the rows read, so it cannot learn more rows. Fit again."
-            )
-        chunk = whole(source)
-        known = set(stream.clipped)
-        stream.learn(chunk)
-        stream.n_last = chunk.n_rows
-        fresh._learnt = stream
-        fresh._count_features(fresh._fitted_schema())
-        if source.row_ids is not None:
-            fresh.row_ids_ = source.row_ids
-        self._become(fresh)
-        self._warn_clipped(known, stacklevel=3)
-        return self
 
 
 def filled_chunks(

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from viewpass.baselines.factors import newton_step, nnls, project_shared, quadratic
+from viewpass.baselines.factors import newton_step, nnls, quadratic
 from viewpass.baselines.online import OnlineFactorClusterer, filled_chunks
-from viewpass.baselines.rows import FilledView, RunningMean, unit_rows, without_negatives
+from viewpass.baselines.rows import FilledView, RunningMean
 from viewpass.baselines.stream import ChunkFactors, FactorStream, FilledChunk
-from viewpass.errors import SettingError
 from viewpass.estimators.base import COUNT
 from viewpass.kernels.grid import Floats
 from viewpass.kernels.threads import run_blocks
@@ -209,11 +207,7 @@ class ONMF(OnlineFactorClusterer):
         A chunk is done when the relative change of the objective over all rows read is below this.
     fill : {"running", "mean"}, default="running"
         What an absent row is filled with: the mean of the rows before its chunk, or of all rows, for
-        which `fit` reads the data once more (as in the OPIMC paper). `partial_fit` always does the
-        former.
-    assign : {"k-means", "argmax"}, default="k-means"
-        How coefficients become clusters; the paper itself takes the largest (with as many
-        components as clusters).
+        which `fit` reads the data once more (as in the OPIMC paper).
     n_init : int, default=20
         Number of k-means starts.
     views, random_state, n_threads, verbose
@@ -242,26 +236,16 @@ class ONMF(OnlineFactorClusterer):
         "n_components": [*COUNT, None],
         "hessian": [StrOptions({"exact", "diagonal"})],
         "fill": [StrOptions({"running", "mean"})],
-        "assign": [StrOptions({"k-means", "argmax"})],
     }
 
     _: KW_ONLY
     n_components: int | None = None
     hessian: str = "exact"
     fill: str = "running"
-    assign: str = "k-means"
 
     @property
     def _rank(self) -> int:
         return self.n_components or self.n_clusters
-
-    def _new_stream(self, source: Source | None) -> FactorStream:
-        if self.assign == "argmax" and self._rank != self.n_clusters:
-            raise SettingError(
-                f"assign='argmax' makes every component a cluster, but n_components={self._rank} and "
-                f"n_clusters={self.n_clusters}: leave n_components out, or assign by k-means."
-            )
-        return super()._new_stream(source)
 
     def _read_ahead(self, stream: ONMFStream, source: Source) -> None:
         """Take the mean of each view's unit rows."""
@@ -275,11 +259,3 @@ class ONMF(OnlineFactorClusterer):
     def _empty_stream(self, rng: np.random.Generator) -> ONMFStream:
         settings = ONMFSettings(diagonal=self.hessian == "diagonal", max_iter=self.max_iter, tol=self.tol)
         return ONMFStream(self._rank, settings, rng, self._threads())
-
-    def _scaled(self, matrix: Any, v: int) -> Any:
-        return unit_rows(without_negatives(matrix))
-
-    def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
-        bases = self._learnt.components()
-        found, residual = project_shared(views, bases, n_rows, self._rank, self._threads())
-        return found * lengths(bases), residual

@@ -57,7 +57,6 @@ class FactorStream(ABC):
         self.rng = rng
         self.n_threads = n_threads
         self.schema: Schema | None = None
-        self.totals: list[float | None] | None = None  # what each view was divided by, where it was
         self.chunks: list[ChunkFactors] = []
         self.runnings: list[RunningMean] = []
         self.place = 0  # index of the next chunk in this pass
@@ -66,7 +65,6 @@ class FactorStream(ABC):
         self.clipped: set[int] = set()
         self.clusters: tuple[Floats, Labels] | None = None
         self.seed = 0
-        self.n_last = 0
 
     @property
     def n_rows(self) -> int:

@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 import logging
-import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from sklearn.base import (
     BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
-    TransformerMixin,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import validate_data
 
-from viewpass.engines.passes import check_passes
 from viewpass.errors import DataError
 from viewpass.estimators.inputs import (
     explaining,
     fitted_on,
-    index_of,
     is_views,
     matrix_source,
     opened,
-    reads_once,
     refuse_ignored,
     views_source,
     warn_left_out,
 )
-from viewpass.estimators.persistence import save
 from viewpass.estimators.validation import check_memory, check_whole
-from viewpass.kernels.grid import Array, Floats, Labels
+from viewpass.kernels.grid import Array, Labels
 from viewpass.sources.kinds import is_frame
 from viewpass.sources.source import Source
-from viewpass.store.container.fields import MOST_COUNTED, MOST_REPEATS, Fields
+from viewpass.store.container.fields import MOST_COUNTED, MOST_REPEATS
 from viewpass.views.chunk import Chunk, Schema, join
 
 logger = logging.getLogger("viewpass")
@@ -54,9 +46,7 @@ NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 KEPT = ("n_features_in_", "view_names_in_", "feature_names_in_", "_cut_by_views", "update_digests_")
 
 
-class ViewReader(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta
-):
+class ViewReader(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of every estimator: reads data of several views."""
 
     # Of all parameters that several estimators have; a subclass adds its own.
@@ -214,56 +204,10 @@ class ViewReader(
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
         """Fit to data."""
 
-    @abstractmethod
-    def transform(self, X: Any, observed: Any = None) -> Floats:
-        """Distances to the clusters."""
-
-    def _indexed(self, distances: Floats, X: Any) -> Floats:
-        """Distances with the index (or ids) of the rows, for `set_output(transform="pandas")`.
-
-        scikit-learn adds the index of a single frame; it does not look into several views.
-        """
-        if _get_output_config("transform", self)["dense"] != "pandas":
-            return distances
-        index = index_of(X)
-        if index is None:
-            return distances
-        import pandas as pd
-
-        framed: Any = pd.DataFrame(distances, index=index)
-        return cast(Floats, framed)
-
     def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
         """Fit, then give `labels_`."""
         self.fit(X, observed=observed)
         return self.labels_
-
-    def fit_transform(self, X: Any, y: Any = None, observed: Any = None) -> Floats:
-        """Fit, then `transform` the same data, which must be readable twice."""
-        given = opened(X, self.views) if reads_once(X) else X
-        if isinstance(given, Source):
-            check_passes(given, 2)
-        return self.fit(X, observed=observed).transform(X, observed=observed)
-
-    # ---- files
-
-    @abstractmethod
-    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
-        """What was learnt as JSON; its arrays go into `arrays`."""
-
-    @abstractmethod
-    def _take_packed(self, stored: Fields) -> None:
-        """Take over what `_packed` gave; FileError if it makes no sense."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `vp.load` reads: whole or not at all, and never executable.
-
-        It holds the centres (or bases), the sums, the settings and the state of the random generator, so
-        that `predict` gives the same labels and `partial_fit` continues with the same bits. It does not hold
-        the labels of the rows it was fitted to, nor `n_threads`. Files of the compared methods hold bases
-        and centres, enough to predict.
-        """
-        save(self, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

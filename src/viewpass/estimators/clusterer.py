@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.engines.local import RowReader
+from viewpass.engines.passes import check_passes
 from viewpass.errors import NoLabelsError
 from viewpass.estimators.base import ALL_ROWS, PREDICT_BLOCK, ViewReader
+from viewpass.estimators.inputs import index_of, opened, reads_once
 from viewpass.estimators.notices import warn_of_absent
+from viewpass.estimators.persistence import save
 from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.model.choice import Choice, Curve
 from viewpass.model.model import Model, cluster_distances, label
 from viewpass.sources.source import Source, spans
+from viewpass.store.container.fields import Fields
 from viewpass.sums.centres import in_columns, objective
 from viewpass.sums.row_counts import GapCounts
 from viewpass.sums.rules import Workspace
@@ -24,7 +31,7 @@ from viewpass.sums.statistics import Statistics
 from viewpass.views.chunk import Schema
 
 
-class ViewClusterer(ViewReader):
+class ViewClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ViewReader):
     """Base of the estimators with centres; a subclass fits and gives its model (`_fitted_model`)."""
 
     alpha: float | str
@@ -115,6 +122,28 @@ class ViewClusterer(ViewReader):
         """
         return self._indexed(self._distances(X, observed), X)
 
+    def _indexed(self, distances: Floats, X: Any) -> Floats:
+        """Distances with the index (or ids) of the rows, for `set_output(transform="pandas")`.
+
+        scikit-learn adds the index of a single frame; it does not look into several views.
+        """
+        if _get_output_config("transform", self)["dense"] != "pandas":
+            return distances
+        index = index_of(X)
+        if index is None:
+            return distances
+        import pandas as pd
+
+        framed: Any = pd.DataFrame(distances, index=index)
+        return cast(Floats, framed)
+
+    def fit_transform(self, X: Any, y: Any = None, observed: Any = None) -> Floats:
+        """Fit, then `transform` the same data, which must be readable twice."""
+        given = opened(X, self.views) if reads_once(X) else X
+        if isinstance(given, Source):
+            check_passes(given, 2)
+        return self.fit(X, observed=observed).transform(X, observed=observed)
+
     def _distances(self, X: Any, observed: Any) -> Floats:
         check_is_fitted(self)
         source = self._read(X, observed, reset=False)
@@ -136,6 +165,25 @@ class ViewClusterer(ViewReader):
         for first, last in spans(len(labels), PREDICT_BLOCK):  # labels may be most of what memory holds
             found[labels[first:last] + 1] = True
         return int(found[1:].sum())
+
+    # ---- files
+
+    @abstractmethod
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        """What was learnt as JSON; its arrays go into `arrays`."""
+
+    @abstractmethod
+    def _take_packed(self, stored: Fields) -> None:
+        """Take over what `_packed` gave; FileError if it makes no sense."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `vp.load` reads: whole or not at all, and never executable.
+
+        It holds the centres, the sums, the settings and the state of the random generator, so that `predict`
+        gives the same labels and `partial_fit` continues with the same bits. It does not hold the labels of
+        the rows it was fitted to, nor `n_threads`.
+        """
+        save(self, path)
 
     # ---- what was learnt
 

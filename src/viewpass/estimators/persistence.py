@@ -21,16 +21,16 @@ from viewpass.store.container.values import from_plain, to_plain
 from viewpass.version import __version__
 
 if TYPE_CHECKING:
-    from viewpass.estimators.base import ViewReader
+    from viewpass.estimators.clusterer import ViewClusterer
 
 # Every estimator that can be saved: a name in a file is one of these public names or nothing.
-ESTIMATORS = ("ViewPass", "OPIMC", "IMC", "OMVC", "ONMF", "MultiNMF", "MIC", "DAIMC")
+ESTIMATORS = ("ViewPass", "OPIMC", "IMC")
 LONGEST_NAME = 1000  # characters of the name of a cluster
 MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
 
 
 def save(
-    estimator: ViewReader, path: str | os.PathLike[str], growing: Path | None = None, **how: bool
+    estimator: ViewClusterer, path: str | os.PathLike[str], growing: Path | None = None, **how: bool
 ) -> None:
     """Write a fitted estimator to a file, whole or not at all; `how`: options of its own (`_packed`).
 
@@ -51,10 +51,9 @@ def save(
 def load(path: str | os.PathLike[str]) -> Any:
     """Load an estimator that `save` wrote.
 
-    It predicts the same labels, and `partial_fit` continues with the same bits; the compared methods (OMVC,
-    ONMF, MultiNMF, MIC, DAIMC) can only predict. Nothing in the file is ever executed, and a file that is
-    damaged in any way is refused. The labels of the rows it was fitted to are not in the file, nor is
-    `n_threads`.
+    It predicts the same labels, and `partial_fit` continues with the same bits. Nothing in the file is ever
+    executed, and a file that is damaged in any way is refused. The labels of the rows it was fitted to are
+    not in the file, nor is `n_threads`.
 
     Parameters
     ----------
@@ -62,7 +61,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    ViewPass, OPIMC, IMC, or one of the compared methods
+    ViewPass, OPIMC or IMC
 
     Raises
     ------
@@ -90,7 +89,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return unpack(meta, arrays, path)
 
 
-def pack(estimator: ViewReader, arrays: dict[str, Array], **how: bool) -> dict[str, Any]:
+def pack(estimator: ViewClusterer, arrays: dict[str, Array], **how: bool) -> dict[str, Any]:
     """An estimator as JSON; its arrays go into `arrays`."""
     check_is_fitted(estimator)
     name = type(estimator).__name__
@@ -129,7 +128,7 @@ def unpack(meta: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
         raise FileError(f"{path} is damaged: {problem}{version_note}") from problem
 
 
-def _unpacked(stored: Fields) -> ViewReader:
+def _unpacked(stored: Fields) -> ViewClusterer:
     name = stored.text("estimator")
     stored.need(name in ESTIMATORS, "estimator")
     stored.text("library")
@@ -138,7 +137,7 @@ def _unpacked(stored: Fields) -> ViewReader:
     given = stored.part("settings").values
     settings = {key: from_plain(value, stored.arrays) for key, value in given.items()}
     stored.need(set(settings) == wanted, "settings")
-    estimator: ViewReader = kind(**settings)
+    estimator: ViewClusterer = kind(**settings)
     for key, value in settings.items():
         stored.need(not isinstance(value, int) or value.bit_length() <= 128, key)  # seeds are as long
     try:
