@@ -18,7 +18,7 @@ from viewpass.sums.chunk_step import ChunkStep, Outcome
 from viewpass.sums.rules import Alpha, Workspace
 from viewpass.views.rows import MeasuredRows
 
-MIN_ANCHORS_PER_CLUSTER = 4  # with fewer a graph is meaningless
+MIN_ANCHORS_PER_CLUSTER = 6  # with fewer a graph is meaningless
 MOST_ANCHORS = 3200  # of a solve; chosen on the tuning half of the quality table
 ANCHOR_VALUES = 2**23  # columns x anchors, unless that leaves too few anchors
 # Of the objective: what two clusterings may differ by and count as equally good. In quality

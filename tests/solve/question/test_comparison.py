@@ -43,8 +43,3 @@ def test_a_candidate_far_behind_takes_part_once():
 def test_the_race_ends_with_one_left():
     assert n_folds_of(0.2, 1.0, 0.1) == [1, 1, 1]
     assert n_folds_of(1.0) == [1]
-
-
-def test_a_simple_candidate_is_given_up_later_than_a_complex_one():
-    simple_behind, complex_behind = n_folds_of(0.96, 1.0)[0], n_folds_of(1.0, 0.96)[1]
-    assert simple_behind > complex_behind

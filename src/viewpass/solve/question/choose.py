@@ -29,7 +29,7 @@ from viewpass.solve.centres import ASSUMED_CLUSTERS
 from viewpass.solve.plan import Plan
 from viewpass.solve.projection import is_filled, n_mapped
 from viewpass.solve.question.candidates import Anchored, Fitted, curve_of, n_anchors_of, n_small
-from viewpass.solve.question.comparison import Scorer, compared, race
+from viewpass.solve.question.comparison import CLEAR, Scorer, compared, race
 from viewpass.solve.question.hidden_views import Fold, Question, Score
 from viewpass.sums.rules import Workspace
 from viewpass.views.kinds import KINDS, columns_of, possible_kind
@@ -43,6 +43,7 @@ NUMBER_FOLDS = 6  # that the number of clusters is read off
 SEPARATED = "clusters are well separated"
 TOO_FEW = "too few rows or columns to compare"
 PREDICTS = "its labels predict hidden views better"
+AS_GOOD = "centres do not predict hidden views clearly better"
 MAPPED = "the wide views of a graph"
 SIMPLEST = "the simplest, and no other predicts hidden views clearly better"
 
@@ -132,7 +133,7 @@ class _Choosing:
             shape: _decided("scale", {name: scores[name, shape] for name in candidates}) for shape in shapes
         }
         by_shape = {shape: scores[best[shape].chosen, shape] for shape in shapes}
-        consensus = _decided("consensus", by_shape)
+        consensus = _shape(by_shape)
         scale = best[consensus.chosen]
         self.choices += [each for each in (scale, consensus) if open_[each.what]]
         return candidates[scale.chosen], consensus.chosen if given == "auto" else given
@@ -245,6 +246,18 @@ def _decided(what: str, scores: dict[str, list[Score]]) -> Choice:
             taken, most = name, found.gain
     means = {name: float(np.mean([each.mean for each in own])) for name, own in scores.items()}
     return Choice(what, taken, means, error, SIMPLEST if taken == simplest else PREDICTS)
+
+
+def _shape(scores: dict[str, list[Score]]) -> Choice:
+    """What forms the clusters: the graph also where it is about as good as centres, and tells something."""
+    decided = _decided("consensus", scores)
+    if len(scores) == 1 or decided.chosen == "graph":
+        return decided
+    graph, plain = scores["graph"], scores["plain"]
+    found = compared(graph, plain)
+    if compared(plain, graph).better or found.score <= CLEAR * found.error:
+        return decided
+    return replace(decided, chosen="graph", reason=AS_GOOD)
 
 
 def scales(rows: MeasuredRows, plan: Plan) -> dict[str, Names]:

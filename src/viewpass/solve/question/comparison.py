@@ -1,7 +1,6 @@
 """Comparison of candidates by the criterion (hidden_views.py), with its error.
 
-All candidates are scored fold after fold (division of the rows). One that falls behind is given up, sooner
-behind a simpler one than behind a more complex one: where nothing is certain the simpler one is kept anyway.
+All candidates are scored fold after fold (division of the rows). One that falls behind is given up.
 A candidate replaces a simpler one if its score is higher by more than the standard error of the difference,
 which is counted over rows and over folds. Where scores are not above zero, as among few rows or unrelated
 views, it must be higher by CLEAR errors.
@@ -27,8 +26,7 @@ from viewpass.kernels.portable import log, ordered_sum
 from viewpass.solve.question.hidden_views import Fold, Question, Score
 
 FOLDS = 4  # at most: every row is tested once
-# Standard errors that a candidate is given up for being behind: behind a simpler one, or behind any.
-BEHIND, CLEAR = 1.0, 2.5
+CLEAR = 2.5  # standard errors behind another: a candidate is given up
 SPREAD = 0.03  # of the score: what a difference varies by from fold to fold at least, since fits differ
 SMALL = 0.01  # of the score: a difference that does not matter
 
@@ -51,17 +49,18 @@ class Difference(NamedTuple):
         needed = 1.0 if self.score > 0 else CLEAR
         return self.gain > max(needed * self.error, SMALL * self.other)
 
-    def behind(self, errors: float) -> bool:
-        """Whether the candidate is behind by so many errors."""
+    @property
+    def behind(self) -> bool:
+        """Whether the candidate is behind by CLEAR errors."""
         assumed = SPREAD * abs(self.other) / math.sqrt(self.n_folds)
-        return self.gain < -errors * max(self.error, assumed)
+        return self.gain < -CLEAR * max(self.error, assumed)
 
 
 Scorer = Callable[[Fold], Score]
 
 
 def race(question: Question, scorers: Sequence[Scorer]) -> list[list[Score]]:
-    """The scores of candidates, the simplest first, in as many folds as each of them took part in."""
+    """The scores of candidates in as many folds as each of them took part in."""
     scores: list[list[Score]] = [[] for _ in scorers]
     left = list(range(len(scorers)))
     for fold in question.folds(FOLDS):
@@ -75,11 +74,7 @@ def race(question: Question, scorers: Sequence[Scorer]) -> list[list[Score]]:
 
 def _given_up(own: int, left: list[int], scores: list[list[Score]]) -> bool:
     """Whether a candidate is behind one of the others that are left."""
-    return any(
-        compared(scores[own], scores[other]).behind(BEHIND if other < own else CLEAR)
-        for other in left
-        if other != own
-    )
+    return any(compared(scores[own], scores[other]).behind for other in left if other != own)
 
 
 def compared(candidate: list[Score], other: list[Score]) -> Difference:
