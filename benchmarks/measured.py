@@ -1,7 +1,7 @@
 """`python -m benchmarks.measured` (`make measured`): makes docs/measured/ and docs/paper/ anew.
 
 Each page is a list of commands, run one after the other. A page has its own introduction, and below it what
-the commands print: "Not measured." until one has run. The output of a finished command is kept in the folder
+the commands print, or "Not measured on this version." The output of a finished command is kept in the folder
 `--out`, so that a stopped run continues. Changed code, or `--again`, starts anew. `--quick` takes smaller
 sizes and fewer runs, says so on the page, and leaves out what takes hours at any size.
 """
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "measured"
 PAPER = ROOT / "docs" / "paper"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-NOT_MEASURED = "Not measured."
+NOT_MEASURED = "Not measured on this version."
 SHOWN = (".md", ".csv", ".svg", ".html")  # what docs/paper has of a run of `viewpass paper`
 
 

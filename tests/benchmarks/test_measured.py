@@ -58,4 +58,4 @@ def test_finished_commands_are_not_run_again(tmp_path, monkeypatch):
     measured.write_page("page", tmp_path / "kept", quick=True, again=False)
     text = (tmp_path / "page.md").read_text()
     assert "A quick run" in text
-    assert "## Two\n\n`python -m two -x`\n\nNot measured." in text
+    assert "## Two\n\n`python -m two -x`\n\nNot measured on this version." in text
