@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import viewpass as vp
 from baselines.slow import filled_chunks, omvc, onmf, planted
@@ -139,8 +140,25 @@ def test_a_first_row_without_a_view_takes_the_consensus():
     views, observed, _ = incomplete(8)
     observed[0] = [False, True]
     model = vp.OMVC(3, chunk_size=10, random_state=0).fit(views, observed=observed)
-    assert np.isfinite(model.consensus_).all()
+    assert np.isfinite(model.consensus_[model.labels_ >= 0]).all()
     first = model._learnt.chunks[0]
     assert first.weights[0][0] == 0
     gauge = model._learnt.bases[1].gauge
     np.testing.assert_allclose(model.consensus_[0], first.coefficients[1][0] * gauge, rtol=1e-9)
+
+
+@pytest.mark.parametrize("words", [5, 100])
+@pytest.mark.parametrize("method", [vp.OMVC, vp.ONMF])
+def test_word_counts_do_not_diverge(method, words):
+    """Sparse whole numbers, wider than there are rows, in small chunks read many times."""
+    rng = np.random.default_rng(words)
+    topics = rng.integers(5, size=500)
+    views = []
+    for _ in range(3):
+        shares = rng.dirichlet(np.full(2000, 0.1), 5)
+        views.append(sp.csr_array(rng.poisson(words * shares[topics]).astype(float)))
+    model = method(5, chunk_size=50, n_passes=10, max_iter=2, n_init=1, random_state=0, n_threads=1)
+    model.fit(views, observed=rng.random((500, 3)) < 0.7)
+    assert np.isfinite(model.consensus_[model.labels_ >= 0]).all()
+    assert 0 <= model.objective_ <= model.objective_curve_.max() < np.inf
+    assert all(np.isfinite(basis).all() for basis in model.components_)
