@@ -425,7 +425,7 @@ def test_rows_without_a_view_of_the_fit_are_warned_of(commands, tmp_path, comman
 
 
 def test_a_dry_run_writes_nothing(commands, table, tmp_path):
-    words = ("fit", table, "-k", "4", "--id", "item", "--out", tmp_path / "run", "--dry-run")
+    words = ("fit", table, "-k", "4", "--id", "item", "--dry-run")
     said = commands.run(*words)
     assert said.code == 0, said.err
     assert "6,000 rows" in said.out

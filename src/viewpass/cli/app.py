@@ -140,7 +140,9 @@ def fit(
         int | None, option("N", "The most clusters of -k grow.", min=1, panel=CLUSTERS)
     ] = None,
     seed: Annotated[int, option("N", "Random seed, by default 0.", min=0, panel=CLUSTERS)] = 0,
-    out: Annotated[Path, option("FOLDER", "Folder for model, labels and report.", panel=OUTPUT)],
+    out: Annotated[
+        Path | None, option("FOLDER", "Folder for model, labels and report.", panel=OUTPUT)
+    ] = None,
     keep: Annotated[
         str | None,
         option("COLUMNS", "Columns to show beside the labels, as in title,year.", "--keep", panel=OUTPUT),
@@ -165,7 +167,7 @@ def fit(
         bool, flag("--dry-run", "Only say settings, time and memory to expect.", panel=RUN)
     ] = False,
     resume: Annotated[
-        bool, flag("--resume", "Continue the run in FOLDER, or start it if there is none.", panel=RUN)
+        bool, flag("--resume", "Continue the run in FOLDER, or start it.", panel=RUN)
     ] = False,
     checkpoint_every: Annotated[int, typer.Option(min=1, hidden=True)] = 50,  # chunks; tests need more
     engine: Annotated[
@@ -206,6 +208,8 @@ def fit(
     from viewpass.solve.plan import SHAPES
     from viewpass.views.gaps import GAP_RULES
 
+    if out is None and not dry_run:
+        raise typer.BadParameter("name the folder to write.", param_hint="--out")
     check_choice(f"--engine {engine}", engine, "local", *LIBRARIES)
     check_choice(f"--missing-entries {missing_entries}", missing_entries, *GAP_RULES)
     check_choice(f"--consensus {consensus}", consensus, *SHAPES)
@@ -233,6 +237,7 @@ def fit(
 
         try_run(estimator, source, report=not no_report, as_json=as_json)
         return
+    assert out is not None
     about = {"stream_labels": stream_labels, "keep": parsed_names(keep), "name_by": parsed_names(name_by)}
     how = {"resume": resume, "every": checkpoint_every, "as_json": as_json, "report": not no_report}
     from viewpass.cli.fit import Where, run, run_on_cluster

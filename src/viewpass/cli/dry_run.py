@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from viewpass.cli.inspect import all_zero, in_gaps
+from viewpass.cli.inspect import view_lines
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
 from viewpass.engines.local import RowReader
@@ -23,7 +23,7 @@ from viewpass.reasons.calibrate import calibration_of
 from viewpass.report.page import report_page
 from viewpass.report.summary.overview import summarise
 from viewpass.report.summary.row_sample import row_sampler
-from viewpass.runs.summary import gaps_of, peak_memory
+from viewpass.runs.summary import peak_memory, view_figures
 from viewpass.sources.source import Source
 from viewpass.tally.fitting import Fitting
 from viewpass.tally.tally import final, tally_by_label
@@ -98,24 +98,11 @@ def tried(
             found_in_all = summarise(fresh, sampler=row_sampler(sample))
             report_page(found_in_all, places_of_model(fresh._fitted_model()))
     seconds += clock.lap()
-    missing = dict(zip(model.schema.names, model.n_missing, strict=True))
     return {
         "kind": "dry run",
         "rows": n_rows,
         "sampled": sample.n_rows,
-        "views": {
-            name: {
-                "columns": width,
-                "missing": missing[name],
-                "all_zero": model.zero_rows[name],
-                **gaps_of(model, name),
-                "scale": scale,
-                "alpha": model.ridges[name],
-            }
-            for name, width, scale in zip(
-                model.schema.names, model.schema.widths, model.scaling.names, strict=True
-            )
-        },
+        "views": view_figures(model),
         "n_clusters": model.clusters.n_clusters,
         "consensus": model.consensus,
         "n_anchors": None if model.cut is None else model.total.n_clusters,
@@ -131,11 +118,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     """The same as text."""
     n_rows, n_sampled = found["rows"], found["sampled"]
     out = [f"read {n_rows:,} rows, and sampled {n_sampled:,}; nothing is written"]
-    for name, view in found["views"].items():
-        columns = "not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"
-        share = f"missing in {view['missing'] / n_sampled:.1%} of them{all_zero(view, n_sampled)}"
-        share += in_gaps(view)
-        out.append(f"  view {name}: {columns}, {share}; scale {view['scale']}, ridge {view['alpha']:.3g}")
+    out += view_lines(found["views"], n_sampled)
     if found["left_out"]:
         out.append(f"  no views: {', '.join(found['left_out'])}")
     anchors = "" if found["n_anchors"] is None else f", {found['consensus']} of {found['n_anchors']} anchors"

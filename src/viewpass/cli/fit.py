@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import typer
 
 from viewpass.cli.clusters import SHOWN, cluster_lines
-from viewpass.cli.inspect import LABELS, all_zero, in_gaps
+from viewpass.cli.inspect import LABELS, view_lines
 from viewpass.cli.progress import Display, Json, display
 from viewpass.cli.stopping import how_to_go_on, signals
 from viewpass.engines.clusters import connected
 from viewpass.engines.progress import Progress
-from viewpass.errors import MissingExtraError, printable
+from viewpass.errors import MissingExtraError
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.report.advice import repeated_view_advice
 from viewpass.report.summary.fields import Summary
@@ -126,9 +126,8 @@ def write_page(folder: RunFolder, found: Summary | None, shown: Display) -> bool
 def _tell(figures: dict[str, Any], folder: RunFolder, shown: Display, *, report: bool) -> None:
     began, rows = time.perf_counter(), figures["rows"]
     shown.say(f"{rows:,} rows in {len(figures['clusters'])} clusters.")
-    for name, view in figures["views"].items():
-        share = f"{view['missing'] / max(rows, 1):.1%} of rows{all_zero(view, rows)}{in_gaps(view)}"
-        shown.say(f"  view {printable(name)}: {view['columns']} columns, missing in {share}")
+    for line in view_lines(figures["views"], rows):
+        shown.say(line)
     if figures["rows_without_any_view"]:
         shown.say(f"  {figures['rows_without_any_view']:,} rows have no view at all: their cluster is -1")
     shown.say(f"the labels are {LABELS[figures['which_labels']]}.")

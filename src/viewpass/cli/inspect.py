@@ -19,7 +19,7 @@ from viewpass.errors import FileError, SettingError, printable
 from viewpass.estimators.persistence import load
 from viewpass.model.choice import Choice
 from viewpass.runs.folder import RunFolder, read_checkpoint
-from viewpass.runs.summary import gaps_of, missing_rows, summary
+from viewpass.runs.summary import summary, view_figures
 from viewpass.sources.bundle import Bundle, load_bundle
 from viewpass.sources.mat import load_mat
 from viewpass.sources.source import Source
@@ -139,20 +139,6 @@ def of_model(path: Path) -> dict[str, Any]:
     estimator = load(path)
     n_rows = estimator.n_samples_seen_
     statistics, anchors = estimator.statistics_, getattr(estimator, "anchors_", None)
-    views = {
-        name: {
-            "columns": width or None,
-            "missing": missing,
-            "all_zero": estimator.n_all_zero_[name],
-            **gaps_of(estimator._fitted_model(), name),
-            "scale": estimator.scales_[name],
-            "alpha": estimator.alpha_[name],
-            "weight": estimator.view_weights_[name],
-        }
-        for name, width, missing in zip(
-            estimator.view_names_in_, statistics.widths, missing_rows(estimator), strict=True
-        )
-    }
     losses: Any = getattr(estimator, "loss_curve_", ())
     settings = {key: repr(value) for key, value in estimator.get_params().items() if key != "n_threads"}
     return {
@@ -161,7 +147,7 @@ def of_model(path: Path) -> dict[str, Any]:
         "estimator": type(estimator).__name__,
         "rows": n_rows,
         "rows_without_any_view": estimator.n_rows_without_views_,
-        "views": views,
+        "views": view_figures(estimator._fitted_model()),
         "n_clusters": statistics.n_clusters,
         "consensus": getattr(estimator, "consensus_", "plain"),
         "n_anchors": None if anchors is None else len(anchors),
@@ -263,16 +249,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         ]
     titles = {"model": f"{found.get('estimator')} model of", "run": "a finished run over", "data": "data:"}
     out = [f"{titles[found['kind']]} {n_rows:,} rows"]
-    width = max(len(printable(name)) for name in found["views"])
-    for name, view in found["views"].items():
-        columns = "not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"
-        missing = (
-            f"missing in {_share(view['missing'], n_rows)} of rows{all_zero(view, n_rows)}{in_gaps(view)}"
-        )
-        scale = f", scale {view['scale']}" if "scale" in view else ""
-        ridge = f", ridge {view['alpha']:.3g}" if "alpha" in view else ""
-        weight = f", weight {view['weight']:.3g}" if view.get("weight", 1.0) != 1.0 else ""
-        out.append(f"  view {printable(name):<{width}}  {columns}, {missing}{scale}{ridge}{weight}")
+    out += view_lines(found["views"], n_rows)
     if found["rows_without_any_view"]:
         out.append(f"  rows without any view: {found['rows_without_any_view']:,}")
     if found.get("patterns"):
@@ -296,23 +273,29 @@ def lines(found: dict[str, Any]) -> list[str]:
         anchors = "" if n_anchors is None else f" ({consensus} of {n_anchors} anchors)"
         out.append(f"clusters: {found['n_clusters']}{anchors}, rows of each by view:")
         for name, counts in found["cluster_rows_by_view"].items():
-            out.append(f"  {printable(name):<{width}}  {_few(counts)}")
+            out.append(f"  {printable(name)}: {_few(counts)}")
         out.append("settings: " + ", ".join(f"{key}={value}" for key, value in found["settings"].items()))
     return out
 
 
-def all_zero(view: dict[str, Any], n_rows: int) -> str:
-    """How many rows lack a view because they are all zero in it; nothing if none does."""
-    return f" ({_share(view['all_zero'], n_rows)} all zero)" if view.get("all_zero") else ""
-
-
-def in_gaps(view: dict[str, Any]) -> str:
-    """How many values are missing inside rows of a view; nothing if none is."""
-    gaps = view.get("gaps")
-    if not gaps:
-        return ""
-    few = f"; {gaps['too_few']:,} rows lack it with too few values" if gaps["too_few"] else ""
-    return f", {gaps['values']:,} values missing inside {gaps['rows']:,} rows{few}"
+def view_lines(views: dict[str, dict[str, Any]], n_rows: int) -> list[str]:
+    """A line for each view: its columns, what is missing, and its scale, ridge and weight where known."""
+    width = max(len(printable(name)) for name in views)
+    lines = []
+    for name, view in views.items():
+        said = ["not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"]
+        if view.get("weight") == 0:
+            said.append("left out (weight 0)")
+        else:
+            zeros = f" ({_share(view['all_zero'], n_rows)} all zero)" if view.get("all_zero") else ""
+            said.append(f"missing in {_share(view['missing'], n_rows)} of rows{zeros}")
+            if gaps := view.get("gaps"):
+                few = f"; {gaps['too_few']:,} rows lack it with too few values" if gaps["too_few"] else ""
+                said.append(f"{gaps['values']:,} values missing inside {gaps['rows']:,} rows{few}")
+            said += [f"scale {view['scale']}, ridge {view['alpha']:.3g}"] if "scale" in view else []
+            said += [f"weight {view['weight']:.3g}"] if view.get("weight", 1.0) != 1.0 else []
+        lines.append(f"  view {printable(name):<{width}}  {', '.join(said)}")
+    return lines
 
 
 def _few(counts: list[int]) -> str:

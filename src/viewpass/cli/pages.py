@@ -59,14 +59,13 @@ def diff_lines(found: Comparison) -> list[str]:
     for which, number in (("first", found["only_first"]), ("second", found["only_second"])):
         if number:
             lines.append(f"{number:,} rows are only in the {which} run.")
-    same = [pair for pair in found["pairs"] if pair["share"] >= SAME]
-    others = [pair for pair in found["pairs"] if pair["share"] < SAME]
-    lines.append(f"{len(same)} clusters are the same in {SAME:.0%} of their rows or more; the others:")
-    lines += [f"  {_pair(pair)}" for pair in others[:SHOWN]]
-    if len(others) > SHOWN:
-        lines.append(f"  and {len(others) - SHOWN} more (--json has all)")
     names = _names(found)
-    lines += [_change(change, names) for change in found["changes"][:SHOWN]]
+    same = sum(pair["share"] >= SAME for pair in found["pairs"])
+    others = [pair for pair in found["pairs"] if pair["rows"] and pair["share"] < SAME]
+    lines.append(f"{same} clusters are the same in {SAME:.0%} of their rows or more; less alike:")
+    lines += _few([_pair(pair, names) for pair in others])
+    lines += ["what became of the others:"] if found["changes"] else []
+    lines += _few([_change(change, names) for change in found["changes"]])
     if found["moves"]:
         lines.append("most rows moved")
         lines += [
@@ -77,22 +76,23 @@ def diff_lines(found: Comparison) -> list[str]:
     return lines
 
 
-def _names(found: Comparison) -> tuple[dict[int, str], dict[int, str]]:
+def _few(lines: list[str]) -> list[str]:
+    more = [f"and {len(lines) - SHOWN} more (--json has all)"] if len(lines) > SHOWN else []
+    return [f"  {line}" for line in [*lines[:SHOWN], *more]]
+
+
+Names = tuple[dict[int | None, str], dict[int | None, str]]
+
+
+def _names(found: Comparison) -> Names:
+    pairs = found["pairs"]
     return (
-        {
-            pair["first"]: _named(pair["first"], pair["first_name"])
-            for pair in found["pairs"]
-            if pair["first"] is not None
-        },
-        {
-            pair["second"]: _named(pair["second"], pair["second_name"])
-            for pair in found["pairs"]
-            if pair["second"] is not None
-        },
+        {pair["first"]: _named(pair["first"], pair["first_name"]) for pair in pairs},
+        {pair["second"]: _named(pair["second"], pair["second_name"]) for pair in pairs},
     )
 
 
-def _change(change: Change, names: tuple[dict[int, str], dict[int, str]]) -> str:
+def _change(change: Change, names: Names) -> str:
     """What became of clusters, in a line."""
     first = " and ".join(names[0][k] for k in change["first"])
     second = " and ".join(names[1][k] for k in change["second"])
@@ -105,17 +105,10 @@ def _change(change: Change, names: tuple[dict[int, str], dict[int, str]]) -> str
     }[change["what"]]
 
 
-def _named(cluster: int, name: str | None) -> str:
+def _named(cluster: int | None, name: str | None) -> str:
     return f"{cluster} ({printable(name[:40])})" if name else str(cluster)
 
 
-def _pair(pair: Pair) -> str:
-    if pair["second"] is None:
-        assert pair["first"] is not None
-        first = _named(pair["first"], pair["first_name"])
-        return f"{first}, {pair['first_rows']:,} rows: no counterpart in the second"
-    second = _named(pair["second"], pair["second_name"])
-    if pair["first"] is None:
-        return f"{second}, {pair['second_rows']:,} rows: no counterpart in the first"
-    first = _named(pair["first"], pair["first_name"])
-    return f"{first} -> {second}: {pair['rows']:,} rows in both, {pair['share']:.0%} of theirs together"
+def _pair(pair: Pair, names: Names) -> str:
+    both = f"{names[0][pair['first']]} -> {names[1][pair['second']]}"
+    return f"{both}: {pair['rows']:,} rows in both, {pair['share']:.0%} of theirs together"

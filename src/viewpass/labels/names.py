@@ -162,7 +162,7 @@ class Namer:
             apart = max(float(sum(map(log, lifts(term)))) / 2.0, 0.0)
             score = own[term] * apart * apart * (1.0 + PER_WORD * (len(words) - 1))
             if self._counts[cluster][term] >= least and score >= LEAST_SCORE:
-                found.append((-score, -len(term), term.replace(PHRASE, " ")))
+                found.append((-score, -len(term), term.replace(PHRASE, " ").replace(", ", " ")))
         some = sorted(found)[:MOST_RANKED]
         return [*self._differences(cluster), *(item[-1] for item in some)]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from viewpass.errors import FileError
-from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.estimators.persistence import load
 from viewpass.estimators.report_methods import places_of_model
 from viewpass.kernels.grid import Integers
@@ -30,25 +29,10 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "safetensors", "pyarrow")
 
 def figures(model: Model, sizes: Integers) -> dict[str, Any]:
     """Rows, gaps, choices, clusters, memory and versions."""
-    missing = dict(zip(model.schema.names, model.n_missing, strict=True))
     return {
         "rows": model.n_rows,
         "rows_without_any_view": model.read.n_without_views,
-        "views": {
-            name: {
-                "columns": width,
-                "missing": missing[name],
-                "all_zero": model.zero_rows[name],
-                **gaps_of(model, name),
-                "scale": scale,
-                "alpha": model.ridges[name],
-                "weight": weight,
-            }
-            for name, width, scale, weight in zip(
-                *(model.schema.names, model.schema.widths, model.scaling.names, model.view_weights),
-                strict=True,
-            )
-        },
+        "views": view_figures(model),
         "choices": [asdict(choice) for choice in model.choices],
         "clusters": sizes.tolist(),
         "peak_memory": peak_memory(),
@@ -71,15 +55,17 @@ def stream_figures(identities: Identities) -> dict[str, Any]:
     }
 
 
-def gaps_of(model: Model, name: str) -> dict[str, dict[str, int]]:
-    """Values missing inside rows of a view, by what is counted; nothing if there are none."""
-    counts = model.gap_counts[name]
-    return {"gaps": counts._asdict()} if any(counts) else {}
-
-
-def missing_rows(estimator: ViewClusterer) -> list[int]:
-    """Rows without each view that a fitted estimator has read."""
-    return estimator._fitted_model().n_missing
+def view_figures(model: Model) -> dict[str, dict[str, Any]]:
+    """What is known of each view: columns, rows and values that are missing, scale, ridge and weight."""
+    schema, scaling = model.schema, model.scaling
+    known = zip(schema.names, schema.widths, model.n_missing, scaling.names, model.view_weights, strict=True)
+    found = dict[str, dict[str, Any]]()
+    for name, width, missing, scale, weight in known:
+        found[name] = {"columns": width, "missing": missing, "all_zero": model.zero_rows[name]}
+        if any(gaps := model.gap_counts[name]):
+            found[name]["gaps"] = gaps._asdict()
+        found[name] |= {"scale": scale, "alpha": model.ridges[name], "weight": weight}
+    return found
 
 
 def peak_memory() -> int | None:
