@@ -166,9 +166,7 @@ def fit(
     dry_run: Annotated[
         bool, flag("--dry-run", "Only say settings, time and memory to expect.", panel=RUN)
     ] = False,
-    resume: Annotated[
-        bool, flag("--resume", "Continue the run in FOLDER, or start it.", panel=RUN)
-    ] = False,
+    resume: Annotated[bool, flag("--resume", "Continue the run in FOLDER, or start it.", panel=RUN)] = False,
     checkpoint_every: Annotated[int, typer.Option(min=1, hidden=True)] = 50,  # chunks; tests need more
     engine: Annotated[
         str, option("NAME", "local (this process, the default), dask, ray, spark.", panel=RUN)
