@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +31,7 @@ from viewpass.views.seeds import as_generator
 logger = logging.getLogger("viewpass")
 
 
+@dataclass(eq=False, repr=False)
 class IMC(ViewClusterer):
     """Offline incomplete multi-view clustering: the best of several starts on all rows at once.
 
@@ -75,36 +76,19 @@ class IMC(ViewClusterer):
     array([5, 5, 5])
     """
 
-    _learnt: Model
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        alpha: float = 0.1,
-        n_init: int = 10,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-        init: Any = "random",
-        fill: str | None = "mean",
-        scale: Any = "unit",
-        views: Any = None,
-        random_state: Any = None,
-        n_threads: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.alpha = alpha
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.init = init
-        self.fill = fill
-        self.scale = scale
-        self.views = views
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    alpha: float = 0.1
+    n_init: int = 10
+    max_iter: int = 100
+    tol: float = 1e-6
+    init: Any = "random"
+    fill: str | None = "mean"
+    scale: Any = "unit"
+    views: Any = None
+    random_state: Any = None
+    n_threads: int | None = None
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None) -> Self:
         """Cluster the rows. `X`, `observed` and `sample_weight` are as in `OPIMC.fit`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from viewpass.store.state.algorithm1 import pack_algorithm, unpack_algorithm
 from viewpass.views.seeds import as_generator
 
 
+@dataclass(eq=False, repr=False)
 class OPIMC(ViewClusterer):
     """One-pass incomplete multi-view clustering, as published.
 
@@ -88,41 +90,21 @@ class OPIMC(ViewClusterer):
     array([5, 5, 5])
     """
 
-    _learnt: Algorithm1
-    compute_labels: bool
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        alpha: float = 0.1,
-        chunk_size: int = 2000,
-        n_passes: int = 1,
-        max_iter: int = 20,
-        tol: float = 1e-6,
-        init: Any = "random",
-        fill: str | None = "mean",
-        scale: Any = "unit",
-        views: Any = None,
-        compute_labels: bool = True,
-        random_state: Any = None,
-        n_threads: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.alpha = alpha
-        self.chunk_size = chunk_size
-        self.n_passes = n_passes
-        self.max_iter = max_iter
-        self.tol = tol
-        self.init = init
-        self.fill = fill
-        self.scale = scale
-        self.views = views
-        self.compute_labels = compute_labels
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    alpha: float = 0.1
+    chunk_size: int = 2000
+    n_passes: int = 1
+    max_iter: int = 20
+    tol: float = 1e-6
+    init: Any = "random"
+    fill: str | None = "mean"
+    scale: Any = "unit"
+    views: Any = None
+    compute_labels: bool = True
+    random_state: Any = None
+    n_threads: int | None = None
+    verbose: int = 0
 
     def fit(
         self,

@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike
 
 from viewpass.kernels.grid import GRID, PARTIAL_SUMS, Array, Floats, Integers
 
-HALF_ROOT = 0.70710678118654752  # of 2
 LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")  # together log 2
-TERMS = 10
 
 
 def log(x: ArrayLike) -> Floats:
@@ -25,13 +23,13 @@ def log(x: ArrayLike) -> Floats:
     array([-0.69314718,  0.        ,  0.69314718])
     """
     mantissa, exponent = np.frexp(np.asarray(x, dtype=np.float64))
-    small = mantissa < HALF_ROOT
+    small = mantissa < np.sqrt(0.5)
     f = np.where(small, 2.0 * mantissa, mantissa) - 1.0
     e = (exponent - small).astype(np.float64)
     s = f / (2.0 + f)
     square = s * s
     series = np.zeros_like(square)
-    for k in range(TERMS, 0, -1):
+    for k in range(10, 0, -1):  # terms beyond are smaller than the last place
         series = square * (2.0 / (2 * k + 1) + series)
     half = 0.5 * f * f
     found: Floats = e * LN2_HIGH - ((half - (s * (half + series) + e * LN2_LOW)) - f)

@@ -17,7 +17,6 @@ from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.labels.features import feature_terms
 from viewpass.labels.formats import as_ids
 from viewpass.labels.names import names_of
-from viewpass.model.calibration import distinct
 from viewpass.model.model import Model, prepare
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.reasons.confidence import confidence_at, nearest_clusters, probabilities, separations, stability
@@ -156,7 +155,7 @@ def confidence_columns(found: Labelled, model: Model) -> Any:
 
 def _views(patterns: Integers, names: Sequence[str]) -> Any:
     """The views that rows have, as in "image + text"."""
-    found, inverse = distinct(patterns)
+    found, inverse = np.unique(patterns, return_inverse=True)
     texts = [pattern_text(pattern, names) for pattern in found.tolist()]
     return pa.array(texts, pa.string()).take(pa.array(inverse))
 

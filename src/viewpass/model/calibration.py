@@ -21,10 +21,8 @@ from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.kernels.threads import cached_property
 
 BINS = 16  # of a curve of confidence
-KNOTS = 2 * BINS  # where they begin and end
 # Of typical distances; then comes the mean excess beyond the last.
 LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.997)
-FEW = 2**12  # numbers below this are counted, not sorted
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +30,8 @@ class Calibration:
     """Curves of confidence, typical distances and estimates of missing views, by presence pattern."""
 
     patterns: Integers  # (P,)
-    margins: Floats  # (P, KNOTS), ascending
-    agreement: Floats  # (P, KNOTS), ascending
+    margins: Floats  # (P, 2 * BINS), ascending: where groups begin and end
+    agreement: Floats  # (P, 2 * BINS), ascending
     distances: Floats  # (P, len(LEVELS) + 1)
     slopes: Floats  # (P, n_views)
     scores: Floats  # (P, n_views)
@@ -69,32 +67,16 @@ class Calibration:
 
     def places(self, patterns: Integers) -> Integers:
         """The same for the patterns of many rows."""
-        found, inverse = distinct(patterns)
+        found, inverse = np.unique(patterns, return_inverse=True)
         known = np.array([self.place(int(pattern)) for pattern in found], dtype=np.int64)
         places: Integers = known[inverse]
         return places
 
 
-def distinct(numbers: Integers) -> tuple[Integers, Integers]:
-    """The different whole numbers from 0 on, ascending, and which of them each one is.
-
-    >>> import numpy as np
-    >>> distinct(np.array([7, 2, 2]))
-    (array([2, 7]), array([1, 0, 0]))
-    """
-    if numbers.max(initial=0) >= FEW:
-        found, inverse = np.unique(numbers, return_inverse=True)
-        return found, inverse.reshape(-1)
-    found = np.flatnonzero(np.bincount(numbers))
-    place = np.zeros(FEW, dtype=np.int64)
-    place[found] = np.arange(len(found))
-    return found, place[numbers]
-
-
 def interpolated(knots: Floats, values: Floats, places: Integers, x: Floats) -> Floats:
     """Values of curves at x, which goes by the curve of its place: linear between knots, level outside."""
     found = np.zeros(len(x))
-    for place in distinct(places)[0].tolist():
+    for place in np.unique(places).tolist():
         mine = np.flatnonzero(places == place)
         xs, ys = knots[place], values[place]
         at = np.clip(x[mine], xs[0], xs[-1])

@@ -15,7 +15,7 @@ import numpy as np
 from viewpass.graph.soft_assignment import SoftAssignment
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.portable import log, ordered_sum
-from viewpass.model.calibration import BINS, KNOTS, LEVELS, Calibration, rising
+from viewpass.model.calibration import BINS, LEVELS, Calibration, rising
 from viewpass.model.model import Model, assign, labels_of, prepare
 from viewpass.reasons.confidence import separations
 from viewpass.reasons.imputation import HiddenView, deviation, mean_row, mixture, spread_out
@@ -203,7 +203,7 @@ def _binned(margins: Floats, kept: Integers, *, doubt: float | None) -> tuple[Fl
         shares = _shares(kept[order], starts, ends, doubt)
     knots = np.stack((begins, np.append(begins[1:], rising_margins[-1])), axis=1).reshape(-1)
     values = np.stack((shares + slope[:-1], shares + slope[1:]), axis=1).reshape(-1)
-    more = KNOTS - len(knots)
+    more = 2 * BINS - len(knots)
     values = np.maximum.accumulate(np.clip(values, 0.0, 1.0))
     return np.pad(knots, (0, more), mode="edge"), np.pad(values, (0, more), mode="edge")
 

@@ -11,8 +11,6 @@ import scipy.sparse
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
 
-EXACT = 2**53  # float64 holds every integer up to it
-
 
 def as_view(x: Any, name: str, start: int = 0) -> Array | scipy.sparse.csr_array:
     """Convert a view to a C-contiguous array or CSR matrix of float32 or float64; copy only if necessary.
@@ -67,7 +65,7 @@ def _refuse_rounded(integers: Array, floats: Array, name: str, row_of: Callable[
     """Refuse integers that were rounded: rows that differ only there would become equal."""
     if integers.dtype.kind not in "iu" or integers.dtype.itemsize < 8 or not integers.size:
         return
-    if max(-int(integers.min()), int(integers.max())) <= EXACT:
+    if max(-int(integers.min()), int(integers.max())) <= 2**53:  # float64 holds every integer up to it
         return
     beyond = floats >= float(np.iinfo(integers.dtype).max)  # a power of two, which no integer here reaches
     rounded = beyond | (np.where(beyond, 0.0, floats).astype(integers.dtype) != integers)

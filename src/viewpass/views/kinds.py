@@ -27,8 +27,6 @@ from viewpass.kernels.portable import log, ordered_sum
 from viewpass.views.chunk import Chunk
 
 STATISTICS_ROWS = 256  # dense rows converted to float64 at a time; sums run over the rows in order
-NO_SPREAD = 2.0**-40  # a standard deviation below this share of the largest value is rounding
-SMALLEST_VALUE = 1e-280  # columns whose values are all smaller count as constant
 
 
 @dataclass(frozen=True)
@@ -164,15 +162,13 @@ def _towards_one(largest: Floats) -> Floats:
 
 
 def _significant(spread: Floats, largest: Floats, factor: Floats) -> Floats:
-    """Undo the scaling by `factor`; set spreads that are only rounding to 0."""
-    significant = (spread > NO_SPREAD * largest * factor) & (largest > SMALLEST_VALUE)
+    """Undo the scaling by `factor`; set spreads that are only rounding, or of tiny values, to 0."""
+    significant = (spread > 2.0**-40 * largest * factor) & (largest > 1e-280)
     return np.where(significant, spread / factor, 0.0)
 
 
 KINDS = ("counts", "composition", "binary")
 DENSE_ONLY = ("euclidean", "composition", "binary")
-MANY_TIMES = 8.0  # whole numbers are counts if the largest is this many times their mean; grey levels are not
-SAME_TOTAL = 1e-5  # totals of parts of a whole differ by no more, relative to the first
 _EXPECTED = {
     "counts": "counts are 0 or larger. If these values are logarithms or centred, choose 'standard'",
     "composition": "parts are 0 or larger. If these are log-ratios, choose 'standard'",
@@ -194,11 +190,11 @@ def possible_kind(view: Matrix, present: Mask, columns: Columns) -> str | None:
     if columns.whole and columns.largest == 1.0:
         return None if columns.sparse else "binary"
     if columns.whole:
-        return "counts" if columns.largest >= MANY_TIMES * columns.typical else None
+        return "counts" if columns.largest >= 8 * columns.typical else None  # grey levels are not
     if columns.sparse or view.shape[1] < 3:
         return None
     totals = _totals(view[np.flatnonzero(present)])
-    alike = bool((np.abs(totals - totals[0]) <= SAME_TOTAL * totals[0]).all()) and totals[0] > 0
+    alike = bool((np.abs(totals - totals[0]) <= 1e-5 * totals[0]).all()) and totals[0] > 0
     return "composition" if alike and view[present].min() >= 0 else None
 
 

@@ -54,7 +54,6 @@ logger = logging.getLogger("viewpass")
 LEARNT = ("standard", "idf", "euclidean", *KINDS)
 ROOM = 4.0  # how much longer than the first rows others may be, at least, where lengths are kept
 SCALE_NAMES = ("auto", "unit", *LEARNT)
-MOSTLY_ZERO = 0.5  # a dense view of whole numbers is taken for counts below this share of non-zeros
 
 
 @dataclass(frozen=True)
@@ -352,9 +351,9 @@ def _rarity(columns: Columns) -> Floats:
 def automatic(columns: Columns) -> str:
     """Choose the scale that fits the values of a view (`scale="auto"`).
 
-    Counts and indicators (whole numbers, mostly 1 where they are not 0) get idf weights, other dense
-    views are standardised. Other sparse views are left as they are: usually they are weighted already.
+    Counts and indicators (whole numbers, mostly 1 where not 0, and half of a dense view 0) get idf weights,
+    other dense views are standardised. Other sparse views stay: usually they are weighted already.
     """
-    if columns.counts and (columns.sparse or columns.density < MOSTLY_ZERO):
+    if columns.counts and (columns.sparse or columns.density < 0.5):
         return "idf"
     return "unit" if columns.sparse else "standard"

@@ -8,8 +8,6 @@ import numpy as np
 
 from viewpass.errors import SettingError
 
-OWN_SEED = 0x76696577  # "view"
-
 Seed: TypeAlias = int | np.integer[Any] | np.random.RandomState | np.random.Generator | None
 
 
@@ -52,7 +50,7 @@ def own_generator(number: int = 0) -> np.random.Generator:
     Not that of seed 0, which users take for draws of their own: the rows that they drew, to lack a view or
     to be in a test set, would be drawn again here.
     """
-    return np.random.default_rng((OWN_SEED, number))
+    return np.random.default_rng((0x76696577, number))
 
 
 def _checked_int(seed: object) -> int:
