@@ -41,10 +41,11 @@ from viewpass.tally.tally import (
     Tally,
     estimated,
     final,
+    loss_of,
     moved,
+    refined,
     tally_by_centre,
     tally_by_label,
-    with_one_more,
     with_tally,
 )
 from viewpass.views.chunk import Chunk, Schema
@@ -54,6 +55,7 @@ MEAN_LIFE = 144  # hundredths of a half-life
 GROWTH = 1.5  # rows at a solve, over those at the one before
 FAR_STEPS = 6  # of a horizon: rows since a solve are compared with rows no farther back
 NEVER = 2**62  # rows
+SLACK = 0.25  # how much farther from rows clusters may be that go on without a solve
 MOST_AT_ONCE = 8  # clusters that may be added by one solve
 ALL_ROWS = Horizon()
 NO_NUMBERS: Labels = np.zeros(0, dtype=np.int32)
@@ -218,7 +220,7 @@ class Learning:
 
         `at`: the number of rows, or the end of the step of time that begins.
         """
-        grow = False
+        grow, number = False, None
         if self.horizon.changing:
             asks = self._asks(at)
             self._close(at)
@@ -229,7 +231,8 @@ class Learning:
                 due = due or look.unexplained or ((look.changed or old) and not self._follows)
                 grow = look.unexplained
                 if self._follows and not due and asks:
-                    due = self._number(workspace) != self.solved.n_clusters
+                    number = self._number(workspace)
+                    due = number is not None
                 if self._follows and not due:
                     self._follow(workspace)
                     if look.changed or far:
@@ -238,7 +241,7 @@ class Learning:
             if due:
                 self.solve_early(workspace)
         elif due and (self.n_rows >= self._full or self._solvable(workspace)):
-            yield from self.solve(workspace, grow=grow)
+            yield from self.solve(workspace, grow=grow, number=number)
 
     def solve_early(self, workspace: Workspace) -> None:
         """Solve the sample so that ids last; rows are not labelled yet, and events not told."""
@@ -250,7 +253,7 @@ class Learning:
 
     def _asks(self, at: int) -> bool:
         """Whether the number of clusters is estimated anew: once for all rows that count."""
-        if self.plan.n_clusters is not None or self.horizon.grows:
+        if self.plan.n_clusters is not None:
             return False
         whole = BUCKETS * self.horizon.step
         if self.horizon.duration is None:
@@ -258,13 +261,20 @@ class Learning:
         assert self.time is not None
         return (at - self.horizon.step) // whole > self.time // whole
 
-    def _number(self, workspace: Workspace) -> int:
-        """The number of clusters of the rows that count; that before, where it scores like the highest."""
+    def _number(self, workspace: Workspace) -> int | None:
+        """Another number of clusters, where it scores higher for the rows that count.
+
+        "grow": a larger one, of clusters that are clearly nearer to the rows.
+        """
         assert self.solved is not None
         if not self._solvable(workspace):
-            return self.solved.n_clusters
-        plan = replace(self.plan, known_clusters=self.solved.n_clusters)
-        return self._solve(plan, workspace).n_clusters
+            return None
+        before, most = self.solved, self.horizon.most_clusters or NEVER
+        found = self._solve(replace(self.plan, known_clusters=before.n_clusters), workspace)
+        if self.horizon.grows:
+            more = before.n_clusters < found.n_clusters <= most
+            return found.n_clusters if more and not self._as_near(before, found, workspace) else None
+        return None if found.n_clusters == before.n_clusters else found.n_clusters
 
     @property
     def _follows(self) -> bool:
@@ -302,15 +312,18 @@ class Learning:
         names = self.solved.schema.names
         return compared(before, since, names, self.identities.ids, self.n_rows)
 
-    def solve(self, workspace: Workspace, *, grow: bool = False) -> Iterator[Labelled]:
+    def solve(
+        self, workspace: Workspace, *, grow: bool = False, number: int | None = None
+    ) -> Iterator[Labelled]:
         """Solve the sample now; gives the labels of rows that had none yet.
 
         `grow`: with more clusters, where the horizon says so and rows that no cluster explains form them.
+        `number`: of clusters, where it was estimated.
         """
         first = self.solved is None
         if not first and not self._solvable(workspace):
             return
-        found = self._solution(workspace, grow=grow)
+        found = self._solution(workspace, grow=grow, number=number)
         self.solved, self.identities, self.early = found.model, found.identities, None
         segments = (replace(each, numbers=np.append(found.old, -1)[each.numbers]) for each in self.segments)
         start, numbers = 0 if first else self.n_rows, np.arange(self.solved.n_clusters, dtype=np.int32)
@@ -435,7 +448,7 @@ class Learning:
         n_seen = int(checked_rows(chunk, self.plan, workspace.n_threads).counted.sum())
         return n_seen >= (self.plan.n_clusters or 1)
 
-    def _solution(self, workspace: Workspace, *, grow: bool = False) -> Solution:
+    def _solution(self, workspace: Workspace, *, grow: bool = False, number: int | None = None) -> Solution:
         """The sample solved, and the numbers and ids of its clusters."""
         before = self.solved or self.early
         if before is None:
@@ -445,7 +458,7 @@ class Learning:
             old = NO_NUMBERS
         else:  # rows were labelled by its numbers
             known = self._known(before, workspace)
-            found, match, labels = self._continued(known, before, workspace, grow=grow)
+            found, match, labels = self._continued(known, before, workspace, grow=grow, number=number)
             numbers = numbers_of(match)
             old = np.append(numbers, -1)[match.places].astype(np.int32)
             found = found.numbered(numbers)
@@ -505,20 +518,37 @@ class Learning:
         return np.where(part.unexplained, np.int32(-1), part.labels)
 
     def _continued(
-        self, known: Labels, before: Model, workspace: Workspace, *, grow: bool
+        self, known: Labels, before: Model, workspace: Workspace, *, grow: bool, number: int | None
     ) -> tuple[Model, Matching, Labels]:
         """The sample solved again, or with clusters added to those before."""
         kept = self._grown(known, before, workspace) if grow and self.horizon.grows else None
         if kept is not None:
             return kept
-        number = self.plan.n_clusters
-        if self.horizon.grows:
+        number = number or self.plan.n_clusters
+        if self.horizon.grows and number is None:
             number = max(len(np.unique(known[known >= 0])), 1)  # those that have rows left
         plan = replace(self.plan, n_clusters=number)
         if self.horizon.changing:
             plan = replace(plan, known_clusters=before.n_clusters)
         found = self._solve(plan, workspace)
+        if self._follows:
+            found = self._steadier(known, before, found, workspace)
         return self._matched(known, before, found, workspace)
+
+    def _steadier(self, known: Labels, before: Model, found: Model, workspace: Workspace) -> Model:
+        """The clusters before, where as many as `found` are hardly farther from the rows that count."""
+        chunk = self._chunk
+        there = np.arange(before.n_clusters) if self.plan.n_clusters else np.unique(known[known >= 0])
+        kept = refined(before, chunk, known, there, workspace, auto_alpha=self.plan.auto_alpha)
+        if kept.n_clusters != found.n_clusters:
+            return found
+        return kept if self._as_near(kept, found, workspace) else found
+
+    def _as_near(self, one: Model, other: Model, workspace: Workspace) -> bool:
+        """Whether the clusters of one are hardly farther from the rows that count than those of the other."""
+        chunk = self._chunk
+        losses = [loss_of(chunk, label(chunk, each, workspace), one, workspace) for each in (one, other)]
+        return losses[0] <= (1.0 + SLACK) * losses[1]
 
     def _matched(
         self, known: Labels, before: Model, found: Model, workspace: Workspace
@@ -541,8 +571,9 @@ class Learning:
             if number > (self.horizon.most_clusters or number) or (unexplained >= 0).all():
                 break
             if not before.anchored:
-                auto = self.plan.auto_alpha
-                found = with_one_more(found, self.sample.chunk, unexplained, workspace, auto_alpha=auto)
+                kept_ones = np.append(np.unique(unexplained[unexplained >= 0]), -1)
+                how = {"auto_alpha": self.plan.auto_alpha}
+                found = refined(found, self.sample.chunk, unexplained, kept_ones, workspace, **how)
             else:
                 plan = replace(self.plan, n_clusters=number)
                 found = self._solve(plan, workspace)
@@ -559,6 +590,8 @@ class Learning:
         if half_life is not None:
             n_rows = min(n_rows, MEAN_LIFE * half_life // 100)
         n_rows = max(n_rows, self.sample.n_rows)
+        if self._follows:  # what has centres keeps them
+            plan = replace(plan, consensus="plain")
         return solve(self.sample, self._schema, plan, self.seed, workspace, n_rows)
 
     @property

@@ -29,7 +29,7 @@ from viewpass.sums.statistics import Statistics, added
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 
-ROUNDS = 8  # centre updates with a cluster that was added
+ROUNDS = 8  # centre updates of clusters that go on
 
 
 @dataclass(frozen=True)
@@ -118,23 +118,35 @@ def moved(model: Model, *, auto_alpha: bool) -> Model:
     return replace(model, centres=update(*given, fill=True, means=[None] * n_views))
 
 
-def with_one_more(
-    model: Model, chunk: Chunk, known: Labels, workspace: Workspace, *, auto_alpha: bool
+def refined(
+    model: Model, chunk: Chunk, known: Labels, kept: Integers, workspace: Workspace, *, auto_alpha: bool
 ) -> Model:
-    """The clusters that have rows, and one of the rows that none of them explains (-1); no anchors."""
-    kept = np.unique(known[known >= 0])
-    labels = np.where(known < 0, len(kept), np.searchsorted(kept, known)).astype(np.int32)
+    """Some clusters of a model, given the labels of rows, and one more if `kept` ends with -1; no anchors.
+
+    That is one of the rows that no cluster explains (-1). Otherwise these go to the nearest.
+    """
+    n_more, number = int((kept < 0).sum()), len(kept)
+    kept = kept[kept >= 0]
+    labels = np.where(known < 0, number - 1 if n_more else -1, np.searchsorted(kept, known)).astype(np.int32)
     values = [
-        None if u is None else np.append(u[kept], np.zeros((1, u.shape[1])), axis=0)
+        None if u is None else np.append(u[kept], np.zeros((n_more, u.shape[1])), axis=0)
         for u in model.centres.values
     ]
-    centres = Centres(values, [np.append(there[kept], False) for there in model.centres.known])
-    model = replace(model, centres=centres, n_clusters=len(kept) + 1, calibration=None)
-    tally = tally_rows(chunk, prepare(chunk, model, workspace), labels, len(kept) + 1, workspace)
+    empty = np.zeros(n_more, dtype=bool)
+    centres = Centres(values, [np.append(there[kept], empty) for there in model.centres.known])
+    model = replace(model, centres=centres, n_clusters=number, calibration=None)
+    tally = tally_rows(chunk, prepare(chunk, model, workspace), labels, number, workspace)
     for _ in range(ROUNDS):
         model = moved(with_tally(model, tally), auto_alpha=auto_alpha)
         tally = tally_by_centre(chunk, model, workspace)
     return moved(with_tally(model, tally), auto_alpha=auto_alpha)
+
+
+def loss_of(chunk: Chunk, labels: Labels, model: Model, workspace: Workspace) -> float:
+    """Squared distances of rows to the means of clusters of these labels, as a model scales them."""
+    n_groups = int(labels.max(initial=0)) + 1
+    total = tally_rows(chunk, prepare(chunk, model, workspace), labels, n_groups, workspace).total
+    return total.objective(model.alpha, model.row_squares)
 
 
 def final(model: Model, tally: Tally) -> Model:
