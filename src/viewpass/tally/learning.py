@@ -571,9 +571,9 @@ class Learning:
             if number > (self.horizon.most_clusters or number) or (unexplained >= 0).all():
                 break
             if not before.anchored:
-                kept_ones = np.append(np.unique(unexplained[unexplained >= 0]), -1)
-                how = {"auto_alpha": self.plan.auto_alpha}
-                found = refined(found, self.sample.chunk, unexplained, kept_ones, workspace, **how)
+                clusters = np.append(np.unique(unexplained[unexplained >= 0]), -1)
+                auto = self.plan.auto_alpha
+                found = refined(found, self._chunk, unexplained, clusters, workspace, auto_alpha=auto)
             else:
                 plan = replace(self.plan, n_clusters=number)
                 found = self._solve(plan, workspace)

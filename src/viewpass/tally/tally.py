@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viewpass.graph.soft_assignment import links_of, soft_assignment
-from viewpass.kernels.grid import GRID, Integers, Labels, Links
+from viewpass.kernels.grid import GRID, Array, Integers, Labels, Links
 from viewpass.model.model import Model, assign, labels_of, prepare
 from viewpass.sample.sample import Sample
 from viewpass.solve.ridge import estimated_alpha
@@ -119,7 +119,7 @@ def moved(model: Model, *, auto_alpha: bool) -> Model:
 
 
 def refined(
-    model: Model, chunk: Chunk, known: Labels, kept: Integers, workspace: Workspace, *, auto_alpha: bool
+    model: Model, chunk: Chunk, known: Labels, kept: Array, workspace: Workspace, *, auto_alpha: bool
 ) -> Model:
     """Some clusters of a model, given the labels of rows, and one more if `kept` ends with -1; no anchors.
 
