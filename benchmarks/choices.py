@@ -1,8 +1,8 @@
 """How often the settings chosen from the sample are right (`python -m benchmarks.choices`).
 
-Each set is fitted with every candidate (scale, centres or graph) and with default settings. A default fit is
+Each set is fitted with every candidate (scale and shape) and with default settings. A default fit is
 right in a seed if its NMI is within .02 of the best candidate's. It is undecided if the question could not
-tell the two apart and took the simpler one: every choice in which they differ lies within its error.
+tell the two apart: every choice in which they differ lies within its error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from viewpass.views.chunk import Chunk
 from viewpass.views.kinds import KINDS
 from viewpass.views.rows import MeasuredRows
 
-DEFAULT, GRAPH, SUITED = "default", ", graph", "suited"
+DEFAULT, SUITED = "default", "suited"
+SHAPES = {"plain": "", "neighbours": ", neighbours", "graph": ", graph"}  # and what they add to a name
 KIND = "kind"  # of the values: counts, shares, yes or no
 SCALES = ("unit", SUITED, KIND, "euclidean")
 CLOSE = 0.02  # of the best candidate's NMI
@@ -59,8 +60,8 @@ def candidates(data: Data) -> Iterator[tuple[str, dict[str, Any]]]:
     plan = solving_plan(vp.ViewPass(), names)
     rows = MeasuredRows(Chunk.of(data.views)).measure()
     for name, names in scales(rows, plan).items():
-        yield _scale_name(name), {"scale": list(names), "consensus": "plain"}
-        yield _scale_name(name) + GRAPH, {"scale": list(names), "consensus": "graph"}
+        for shape, end in SHAPES.items():
+            yield _scale_name(name) + end, {"scale": list(names), "consensus": shape}
 
 
 def run(cells: Cells, sets: list[str], seeds: int, *, again: bool) -> None:
@@ -83,7 +84,7 @@ def _run_one(cells: Cells, key: Key, *, again: bool) -> None:
 
 def table(cells: Cells, seeds: int) -> str:
     """The table of docs/measured/defaults.md, and how many fits were right."""
-    methods = [scale + graph for scale in SCALES for graph in ("", GRAPH)]
+    methods = [scale + end for scale in SCALES for end in SHAPES.values()]
     lines = [
         f"| set | missing | {' | '.join(methods)} | default | right | undecided | NMI lost |",
         "|" + "---|" * (len(methods) + 6),
@@ -112,9 +113,13 @@ def judged(mine: dict[str, Cell]) -> str:
     best = max((method for method in mine if method != DEFAULT), key=lambda method: mine[method]["nmi"])
     if mine[DEFAULT]["nmi"] >= mine[best]["nmi"] - CLOSE:
         return "right"
-    scale = best.removesuffix(GRAPH)
-    wanted = {"scale": scale, "consensus": "graph" if best.endswith(GRAPH) else "plain"}
-    for choice in mine[DEFAULT]["choices"]:
+    scale, _, shape = best.partition(", ")
+    wanted = {"scale": scale, "consensus": shape if shape == "graph" else "plain"}
+    choices = mine[DEFAULT]["choices"]
+    taken = [choice["chosen"] for choice in choices if choice["what"] == "consensus"]
+    if "graph" not in (shape, *taken) and taken and taken[-1] != (shape or "plain"):
+        return "wrong"  # between centres of the search and of neighbours the objective decides
+    for choice in choices:
         if choice["what"] not in wanted:
             continue
         scores = choice["scores"]
@@ -122,7 +127,7 @@ def judged(mine: dict[str, Cell]) -> str:
         other, chosen = names.get(wanted[choice["what"]]), choice["chosen"]
         if not scores or other == chosen:
             continue
-        if other is None or list(scores).index(other) < list(scores).index(chosen):
+        if other is None:
             return "wrong"
         error = choice["error"] * (1.0 if scores[other] > 0 else CLEAR)
         if abs(scores[other] - scores[chosen]) > error:
