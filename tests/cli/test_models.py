@@ -442,7 +442,7 @@ def test_a_dry_run_promises_what_a_fit_does():
     group = rng.integers(4, size=900)
     rows = [rng.standard_normal((4, 9))[group] + 0.7 * rng.standard_normal((900, 9)) for _ in range(2)]
     for view in rows:
-        view[300:] += 40 * np.arange(9)
+        view[300:] += 10 * np.arange(9)
     estimator = vp.ViewPass(4, sample_size=300, random_state=0)
     found, model = tried(estimator, ArraySource(rows)), estimator.fit(rows)
     assert (found["rows"], found["sampled"]) == (900, 300)

@@ -10,7 +10,7 @@ import viewpass as vp
 from clusters import assert_same, made_rows, write_files
 from everywhere import MARKS, Deadly
 from viewpass.engines import partitions, parts
-from viewpass.labels.columns import cluster_rows, confidence_columns
+from viewpass.labels.columns import Wanted, cluster_rows, reason_columns
 from viewpass.sums.rules import Workspace
 
 pytestmark = MARKS
@@ -99,8 +99,9 @@ def test_labels_in_parts(opened, files, tmp_path):
     rows = pq.read_table(tmp_path / "labels").sort_by("row")
     np.testing.assert_array_equal(rows["cluster"].to_numpy(), model.labels_)
     np.testing.assert_array_equal(rows["item"].to_numpy(), model.row_ids_)
-    found = cluster_rows(files.span(0, ROWS), model._fitted_model(), Workspace(1))
-    expected = confidence_columns(found, model._fitted_model())
+    given = model._fitted_model(), Workspace(1)
+    found = cluster_rows(files.span(0, ROWS), *given)
+    expected = reason_columns(files.span(0, ROWS), found, *given, Wanted())
     for name in expected.column_names:
         assert rows[name].to_pylist() == expected[name].to_pylist()
     with pytest.raises(vp.SettingError, match="not empty"):

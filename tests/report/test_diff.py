@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from commands import refused
-from viewpass.cli.pages import diff_lines
+from viewpass.cli.diff import diff_lines
 from viewpass.errors import DataError
 from viewpass.labels.formats import IDS, WHICH
 from viewpass.report.page import comparison_page

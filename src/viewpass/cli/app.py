@@ -237,13 +237,21 @@ def fit(
         return
     assert out is not None
     about = {"stream_labels": stream_labels, "keep": parsed_names(keep), "name_by": parsed_names(name_by)}
-    how = {"resume": resume, "every": checkpoint_every, "as_json": as_json, "report": not no_report}
-    from viewpass.cli.fit import Where, run, run_on_cluster
+    from viewpass.cli.fit import Where, run
+    from viewpass.runs.folder import RunFolder
 
-    if engine != "local":
-        run_on_cluster(estimator, source, out, about, how, Where(engine, scheduler, workers))
-    else:
-        run(estimator, source, out, about, how)
+    where = None if engine == "local" else Where(engine, scheduler, workers)
+    run(
+        estimator,
+        source,
+        RunFolder(out),
+        about,
+        where,
+        resume=resume,
+        every=checkpoint_every,
+        as_json=as_json,
+        report=not no_report,
+    )
 
 
 @app.command(
@@ -278,14 +286,28 @@ def predict(
     It appears when all rows are labelled. For the data the model was fitted to,
     these are the labels that fit writes.
     """
-    from viewpass.cli.arguments import open_data, parsed_names
-    from viewpass.cli.predict import check_out, run
+    from viewpass.cli.arguments import check_out, open_data, parsed_names
+    from viewpass.cli.progress import working
+    from viewpass.estimators.notices import warn_of_absent
+    from viewpass.estimators.persistence import load
     from viewpass.labels.columns import Wanted
+    from viewpass.labels.writing import write_labels
 
     check_out(out, force=force)
     source = open_data(data, views or [], id)
     wanted = Wanted(parsed_names(keep), (), proba, explain)
-    run(model, source, out, n_threads=threads, as_json=as_json, wanted=wanted)
+    estimator = load(model).set_params(n_threads=threads)
+    with working(as_json=as_json) as (shown, show):
+        made = write_labels(
+            estimator,
+            source,
+            out,
+            lambda done, sizes: show(done, source.n_rows, "labelling", sizes),
+            wanted=wanted,
+        )
+    warn_of_absent(estimator._fitted_model(), made.views_there, estimator._workspace())
+    shown.say(f"{made.n_rows:,} rows labelled: {out}")
+    shown.end("finished", rows=made.n_rows, clusters=made.sizes.tolist(), labels=str(out))
 
 
 @app.command(epilog="Example:  viewpass inspect items.parquet  (or a model file, or a run folder)")

@@ -128,6 +128,38 @@ def parsed_names(given: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (given or "").split(",") if name.strip())
 
 
+def parsed_name(word: str, n_clusters: int) -> tuple[int, str]:
+    """A cluster and its name, of NUMBER=NAME.
+
+    >>> parsed_name("3=machine translation", 10), parsed_name("3=", 10)
+    ((3, 'machine translation'), (3, ''))
+    """
+    number, equals, name = word.partition("=")
+    if not (equals and number.isdecimal() and int(number) < n_clusters):
+        raise SettingError(
+            f"{word}: expected NUMBER=NAME with a cluster from 0 to {n_clusters - 1}, as in 3='machine "
+            "translation'; NUMBER= takes the name away."
+        )
+    return int(number), name.strip()
+
+
+def check_out(out: Path, *, force: bool) -> None:
+    """Refuse a label file that cannot or must not be written, before anything is read."""
+    from viewpass.labels.formats import label_format
+
+    try:
+        label_format(out)
+    except SettingError as problem:
+        raise SettingError(f"--out {problem}") from None
+    check_absent(out, force=force)
+
+
+def check_absent(out: Path, *, force: bool) -> None:
+    """Refuse to write over a file."""
+    if out.exists() and not force:
+        raise SettingError(f"--out {out} exists. Name another file, or write over it with --force.")
+
+
 def check_choice(typed: str, given: str, *choices: str) -> None:
     """Refuse what is not one of the choices; `typed` is the option with it."""
     if given not in choices:

@@ -12,13 +12,12 @@ from typing import Any
 import typer
 
 from viewpass.cli.inspect import view_lines
-from viewpass.cli.progress import display
-from viewpass.cli.stopping import signals
+from viewpass.cli.progress import working
 from viewpass.engines.local import RowReader
 from viewpass.errors import MissingExtraError, printable
 from viewpass.estimators.report_methods import places_of_model
 from viewpass.estimators.viewpass import ViewPass
-from viewpass.labels.columns import Wanted, cluster_rows, reason_columns
+from viewpass.labels.columns import Wanted, label_rows
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.report.page import report_page
 from viewpass.report.summary.overview import summarise
@@ -46,14 +45,8 @@ class Clock:
 
 def run(estimator: ViewPass, data: Source, *, report: bool, as_json: bool) -> None:
     """Draw the sample of a fit and solve it, and say what was found and what to expect."""
-    with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
-
-        def watch(n_read: int) -> None:
-            shown.show(n_read, data.n_rows, "sampling", None)
-            if stopping():
-                raise KeyboardInterrupt
-
-        found = tried(estimator, data, watch, report=report)
+    with working(as_json=as_json) as (_, show):
+        found = tried(estimator, data, lambda n_read: show(n_read, data.n_rows, "sampling"), report=report)
     typer.echo(json.dumps(found) if as_json else "\n".join(map(printable, lines(found))))
 
 
@@ -84,8 +77,7 @@ def tried(
     calibration_of(model, workspace)
     solving += clock.lap()
     some = sample.chunk.cut(0, min(LABELLED, sample.n_rows))
-    found = cluster_rows(some, model, workspace)
-    reason_columns(some, found, model, workspace, Wanted())
+    label_rows(some, model, workspace, Wanted(), source.id_name)
     labelling = clock.lap() / some.n_rows * n_rows
     n_tallies = 0 if fitting.labelling else TALLIES
     seconds = solving + reading * (2 + n_tallies) + labelling * (1 + n_tallies)

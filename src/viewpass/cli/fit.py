@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import typer
@@ -29,31 +28,28 @@ from viewpass.runs.summary import summary, write_run_page
 from viewpass.sources.source import Source
 
 
+class Where(NamedTuple):
+    """The cluster that was asked for."""
+
+    name: str
+    address: str | None
+    n_workers: int | None
+
+
 def run(
-    estimator: ViewPass, data: Source, out: Path, about: Mapping[str, Any], how: Mapping[str, Any]
-) -> None:
-    """Fit, or go on with a fit; leave model, labels and report."""
-    folder = RunFolder(out)
-    go(Run(estimator, data, folder, **about), folder, **how)
-
-
-@contextmanager
-def locally(shown: Display, run: Run) -> Iterator[Callable[[Progress], None]]:
-    """A run in this process; gives what shows its progress."""
-    yield ShowProgress(shown, run.first_row)
-
-
-def go(
-    fitting: Run,
+    estimator: ViewPass,
+    data: Source,
     folder: RunFolder,
+    about: Mapping[str, Any],
+    where: Where | None,
     *,
     resume: bool,
     every: int,
     as_json: bool,
-    helped: Callable[[Display, Run], AbstractContextManager[Callable[[Progress], None]]] = locally,
-    report: bool = True,
+    report: bool,
 ) -> None:
-    """Take a run to its end, and write its page; `helped` provides what it needs while it works."""
+    """Fit, or go on with a fit, here or on a cluster; leave model, labels and report."""
+    fitting = Run(estimator, data, folder, distributed=where is not None, **about)
     with signals.asked_to_stop() as stopping:
         new = not folder.path.exists()
         folder.open(resume=resume)
@@ -71,7 +67,7 @@ def go(
                 else:
                     fitting.begin()
                 try:
-                    with helped(shown, fitting) as watch:
+                    with _watched(shown, fitting, where) as watch:
                         figures = fitting.go(RunOptions(every, watch, stopping))
                 except StoppedError as stop:
                     shown.say(f"{stop} Go on with:\n  {how_to_go_on()}")
@@ -80,6 +76,20 @@ def go(
             _tell(figures, folder, shown, report=report)
         finally:
             _tidy(folder, new=new, begun=begun or fitting.saved)
+
+
+@contextmanager
+def _watched(shown: Display, run: Run, where: Where | None) -> Iterator[Callable[[Progress], None]]:
+    """What shows the progress of a run, while the cluster that it works on is there."""
+    watch = ShowProgress(shown, run.first_row)
+    if where is None:
+        yield watch
+        return
+    with connected(*where) as cluster:
+        if cluster.about:
+            shown.say(cluster.about)
+        run.use(cluster.engine, watch)
+        yield watch
 
 
 class ShowProgress:
@@ -158,35 +168,3 @@ def _tidy(folder: RunFolder, *, new: bool, begun: bool) -> None:
     if new and not folder.finished:
         with suppress(OSError):
             folder.path.rmdir()
-
-
-class Where(NamedTuple):
-    """The cluster that was asked for."""
-
-    name: str
-    address: str | None
-    n_workers: int | None
-
-
-def run_on_cluster(
-    estimator: ViewPass,
-    data: Source,
-    out: Path,
-    about: Mapping[str, Any],
-    how: Mapping[str, Any],
-    where: Where,
-) -> None:
-    """Fit on a cluster, or go on with a fit there."""
-    folder = RunFolder(out)
-    fitting = Run(estimator, data, folder, distributed=True, **about)
-
-    @contextmanager
-    def helped(shown: Display, _: Run) -> Iterator[Callable[[Progress], None]]:
-        watch = ShowProgress(shown, 0)
-        with connected(*where) as cluster:
-            if cluster.about:
-                shown.say(cluster.about)
-            fitting.use(cluster.engine, watch)
-            yield watch
-
-    go(fitting, folder, helped=helped, **how)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from viewpass.cli.stopping import signals
 from viewpass.errors import printable
 
 LINE_SECONDS = 5.0  # between lines, without a terminal
@@ -173,6 +174,22 @@ def bars(sizes: Any) -> str:
     shown = np.asarray(sizes)[:SHOWN_CLUSTERS]
     heights = np.ceil(shown * (len(BARS) - 1) / max(int(shown.max(initial=0)), 1)).astype(int)
     return "".join(BARS[height] for height in heights) + (" ..." if len(sizes) > SHOWN_CLUSTERS else "")
+
+
+Show = Callable[..., None]  # of rows done, rows in all, what is done, and rows of each cluster
+
+
+@contextmanager
+def working(*, as_json: bool) -> Iterator[tuple[Display, Show]]:
+    """The display, and what shows progress on it and stops the command if a signal has asked for that."""
+    with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
+
+        def show(done: int, total: int | None, label: str, sizes: Any = None) -> None:
+            shown.show(done, total, label, sizes)
+            if stopping():
+                raise KeyboardInterrupt
+
+        yield shown, show
 
 
 @contextmanager

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from viewpass.cli.arguments import AsJson, Data, Force, NoRows, RunPath, Threads, Views, flag, option
+from viewpass.cli.arguments import (
+    AsJson,
+    Data,
+    Force,
+    NoRows,
+    RunPath,
+    Threads,
+    Views,
+    check_absent,
+    check_out,
+    flag,
+    open_data,
+    option,
+    parsed_name,
+)
 from viewpass.cli.group import app
+from viewpass.cli.stopping import signals
+from viewpass.errors import FileError, SettingError, printable
 
 
 @app.command(epilog="Example:  viewpass report run --out found.html")
@@ -27,9 +44,21 @@ def report(
     rows, which view decides, missing views, what was chosen and why, and what to
     try next. It needs no network and has at most 2 MB.
     """
-    from viewpass.cli.pages import run_report
+    from viewpass.runs.folder import RunFolder
+    from viewpass.runs.summary import run_page, summary, write_run_page
 
-    run_report(run, out, rows=not no_rows, force=force, as_json=as_json)
+    if out is not None:
+        check_absent(out, force=force)
+    folder = RunFolder(run)
+    if not folder.finished:
+        raise FileError(f"{run} is not the folder of a finished run.")
+    found = summary(run, rows=not no_rows)
+    if out is None:
+        write_run_page(folder, found)
+    else:
+        run_page(run, found).write(out)
+    page = folder.page if out is None else out
+    _told(f"report: {page}", as_json=as_json, run=str(run), out=str(page))
 
 
 @app.command(epilog="Example:  viewpass names run 3='machine translation' 7=dialogue")
@@ -50,9 +79,30 @@ def names(
     The names are in the model: predict, join, sample, diff, inspect and report
     show them, and update keeps them. Nothing is fitted again.
     """
-    from viewpass.cli.tables import run
+    from viewpass.estimators.persistence import load
+    from viewpass.runs.folder import RunFolder
 
-    run(model, given or [], as_json=as_json)
+    file = RunFolder(model).model if model.is_dir() else model
+    estimator = load(file)
+    if not hasattr(type(estimator), "cluster_names_"):
+        raise SettingError(f"{file} holds {type(estimator).__name__}, whose clusters have no names.")
+    names, n_clusters = dict(estimator.cluster_names_), estimator._fitted_model().n_clusters
+    for word in given or []:
+        cluster, name = parsed_name(word, n_clusters)
+        names.pop(cluster, None)
+        names |= {cluster: name} if name else {}
+    if names != estimator.cluster_names_:
+        estimator.cluster_names_ = names
+        with signals.finishing():
+            estimator.save(file)
+    if as_json:
+        typer.echo(json.dumps({str(k): names[k] for k in sorted(names)}, ensure_ascii=False))
+        return
+    width = len(str(n_clusters - 1))
+    lines = [f"{k:>{width}}  {names.get(k, '')}".rstrip() for k in range(n_clusters)]
+    if given and model.is_dir():
+        lines.append(f"report.html is drawn with them by: viewpass report {model}")
+    typer.echo("\n".join(map(printable, lines)))
 
 
 @app.command(epilog="Example:  viewpass diff yesterday today --out diff.html")
@@ -69,9 +119,17 @@ def diff(
 
     Rows are matched by id if both runs were fitted with --id, otherwise by number.
     """
-    from viewpass.cli.pages import run_diff
+    from viewpass.cli.diff import diff_lines
+    from viewpass.report.page import comparison_page
+    from viewpass.runs.diff import compare
+    from viewpass.runs.labels import RunLabels
 
-    run_diff(first, second, out, force=force, as_json=as_json)
+    if out is not None:
+        check_absent(out, force=force)
+    found = compare(RunLabels(first), RunLabels(second))
+    if out is not None:
+        comparison_page(found).write(out)
+    typer.echo(json.dumps(found) if as_json else "\n".join(map(printable, diff_lines(found))))
 
 
 @app.command(epilog="Example:  viewpass join run items.parquet --out labelled.parquet")
@@ -91,10 +149,15 @@ def join(
     --id, rows are matched by id, in any order; DATA may be a part of the table.
     Otherwise they are matched by number. If they do not fit, nothing is written.
     """
-    from viewpass.cli.arguments import open_data
-    from viewpass.cli.tables import run_join
+    from viewpass.cli.progress import working
+    from viewpass.runs import tables
+    from viewpass.runs.labels import RunLabels
 
-    run_join(run, open_data(data, [], None), out, force=force, as_json=as_json)
+    source = open_data(data, [], None)
+    check_out(out, force=force)
+    with working(as_json=as_json) as (_, show):
+        n_rows = tables.join(RunLabels(run), source, out, lambda done: show(done, source.n_rows, "joining"))
+    _told(f"{n_rows:,} rows with their labels: {out}", as_json=as_json, rows=n_rows, out=str(out))
 
 
 @app.command(epilog="Example:  viewpass sample run --per-cluster 20 --doubtful --out to-label.csv")
@@ -116,9 +179,16 @@ def sample(
     FILE has the columns of the label file, for example to be labelled by hand or
     to train on. Fit with --keep to have more columns in it.
     """
-    from viewpass.cli.tables import run_sample
+    from viewpass.labels.formats import TableFile
+    from viewpass.runs import tables
+    from viewpass.runs.labels import RunLabels
+    from viewpass.store.container.files import replacing
 
-    run_sample(run, out, per_cluster, doubtful=doubtful, seed=seed, force=force, as_json=as_json)
+    check_out(out, force=force)
+    drawn = tables.sample(RunLabels(run), per_cluster, doubtful=doubtful, seed=seed)
+    with replacing(out) as file, TableFile(out, file) as written:
+        written.write(drawn)
+    _told(f"{len(drawn):,} rows: {out}", as_json=as_json, rows=len(drawn), out=str(out))
 
 
 @app.command(epilog="Example:  viewpass dedup run items.parquet --threshold 0.98 --out pairs.parquet")
@@ -147,8 +217,27 @@ def dedup(
     similarity. DATA is what the run was fitted to; its rows are matched as by
     join. While they are compared they are staged in the folder of FILE.
     """
-    from viewpass.cli.arguments import open_data
-    from viewpass.cli.tables import run_dedup
+    from viewpass.cli.progress import working
+    from viewpass.estimators.persistence import load
+    from viewpass.runs import duplicates
+    from viewpass.runs.folder import RunFolder
+    from viewpass.runs.labels import RunLabels
 
     source = open_data(data, views or [], None)
-    run_dedup(run, source, out, threshold=threshold, threads=threads, force=force, as_json=as_json)
+    check_out(out, force=force)
+    labels, model = RunLabels(run), load(RunFolder(run).model).set_params(n_threads=threads)
+    with working(as_json=as_json) as (_, show):
+        n_pairs, n_rows = duplicates.dedup(
+            labels, model, source, out, threshold, lambda what, done: show(done, labels.n_rows, what)
+        )
+    said = f"{n_pairs:,} pairs among {n_rows:,} rows: {out}"
+    _told(said, as_json=as_json, pairs=n_pairs, rows=n_rows, out=str(out))
+
+
+def _told(text: str, *, as_json: bool, **figures: Any) -> None:
+    """Say what was done: a line for people, or JSON for programs."""
+    from viewpass.cli.progress import display
+
+    with display(as_json=as_json) as shown:
+        shown.say(text)
+        shown.end("finished", **figures)

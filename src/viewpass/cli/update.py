@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from viewpass.cli.arguments import file_digests, open_data
-from viewpass.cli.predict import check_absent
-from viewpass.cli.progress import display
+from viewpass.cli.arguments import check_absent, file_digests, open_data
+from viewpass.cli.progress import working
 from viewpass.cli.stopping import signals
 from viewpass.engines.progress import Progress
 from viewpass.errors import MissingExtraError, RepeatedIdsWarning, SettingError
@@ -59,20 +58,17 @@ def run(
     before = estimator._learnt
     estimator.set_params(n_threads=n_threads)
     target = model if out is None else out
-    with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
+    with working(as_json=as_json) as (shown, show), warnings.catch_warnings():
 
         def watch(progress: Progress) -> None:
-            shown.show(progress.n_rows_read, progress.n_rows, "learning", None)
-            if stopping():
-                raise KeyboardInterrupt
+            show(progress.n_rows_read, progress.n_rows, "learning")
 
-        with warnings.catch_warnings():
-            if not again:
-                warnings.simplefilter("error", RepeatedIdsWarning)
-            try:
-                estimator.partial_fit(source, callback=watch)
-            except RepeatedIdsWarning as problem:
-                raise SettingError(f"{problem} Leave them out, or count them again with --again.") from None
+        if not again:
+            warnings.simplefilter("error", RepeatedIdsWarning)
+        try:
+            estimator.partial_fit(source, callback=watch)
+        except RepeatedIdsWarning as problem:
+            raise SettingError(f"{problem} Leave them out, or count them again with --again.") from None
     estimator.update_digests_ = tuple(dict.fromkeys((*seen, *files.values())))
     with signals.finishing():
         estimator.save(target)

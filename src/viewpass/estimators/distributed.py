@@ -134,8 +134,7 @@ def predict(model: Any, data: Any, engine: Opened, *, observed: Any = None, out:
     running, learnt = engine(source), model._fitted_model()
     if out is None:
         return interface.predict(running, learnt)
-    from viewpass.engines.label_parts import PartOrder, write
-    from viewpass.labels.columns import confidence_columns
+    from viewpass.engines.label_parts import write
     from viewpass.labels.parts import write_manifest
 
     home = Path(out).absolute()
@@ -143,6 +142,5 @@ def predict(model: Any, data: Any, engine: Opened, *, observed: Any = None, out:
         raise SettingError(f"out={str(out)!r}: the folder is not empty. Name another one.")
     home.mkdir(parents=True, exist_ok=True)
     calibration_of(learnt)  # once, here
-    order = PartOrder(str(home), source.id_name, confidence_columns)
-    write_manifest(home, write(running, learnt, order)[1])
+    write_manifest(home, write(running, learnt, str(home), source.id_name)[1])
     return None

@@ -63,26 +63,6 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Labelled:
     return Labelled(near.labels, columns, margins, patterns_of(rows.inverse > 0), rows)
 
 
-def label_table(
-    chunk: Chunk, columns: Any, more: Any, id_name: str | None, id_type: Any = None, *, numbered: bool = False
-) -> Any:
-    """Rows of a label file: ids (or row numbers), columns kept of the data, those of labels, and `more`.
-
-    With `numbered` the rows have numbers beside ids.
-    """
-    leading = dict[str, Any]()
-    if numbered or chunk.row_ids is None:
-        numbers = np.arange(chunk.start, chunk.start + chunk.n_rows, dtype=np.int64)
-        leading[ROW if numbered else ID] = pa.array(numbers)
-    if chunk.row_ids is not None:
-        leading[id_name or ID] = as_ids(chunk.row_ids, id_type)
-    fields = [pa.field(name, values.type, nullable=False) for name, values in leading.items()]
-    parts = [part for part in (chunk.origin.kept, columns, more) if part is not None]
-    arrays = [*leading.values(), *(column for part in parts for column in part.columns)]
-    fields += [field for part in parts for field in part.schema]
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
-
-
 @dataclass(frozen=True)
 class Wanted:
     """Columns that a label file is to have besides those of every label file."""
@@ -144,15 +124,6 @@ def _part_names(model: Model) -> list[str]:
     return [f"part_{name}" for name in model.schema.names]
 
 
-def confidence_columns(found: Labelled, model: Model) -> Any:
-    """The confidence of labels, as an Arrow table; without columns if the model does not have it."""
-    learnt, n_clusters = calibration_of(model), model.clusters.n_clusters
-    columns = {VIEWS: _views(found.patterns, model.schema.names)}
-    if learnt is not None:
-        columns[CONFIDENCE] = _floats(confidence_at(found.patterns, found.margins, n_clusters, learnt))
-    return pa.table(columns)
-
-
 def _views(patterns: Integers, names: Sequence[str]) -> Any:
     """The views that rows have, as in "image + text"."""
     found, inverse = np.unique(patterns, return_inverse=True)
@@ -172,10 +143,41 @@ def _named(clusters: Array, names: Mapping[int, str]) -> Any:
     return known.take(pa.array(clusters, mask=clusters < 0))
 
 
+def label_rows(
+    chunk: Chunk,
+    model: Model,
+    workspace: Workspace,
+    wanted: Wanted,
+    id_name: str | None,
+    id_type: Any = None,
+    *,
+    numbered: bool = False,
+) -> tuple[Labelled, Any]:
+    """Rows with their clusters, and as they stand in a label file.
+
+    That is ids (or row numbers), columns kept of the data, those of labels, and why they are so. With
+    `numbered` the rows have numbers beside ids.
+    """
+    found, leading = cluster_rows(chunk, model, workspace), dict[str, Any]()
+    if numbered or chunk.row_ids is None:
+        numbers = np.arange(chunk.start, chunk.start + chunk.n_rows, dtype=np.int64)
+        leading[ROW if numbered else ID] = pa.array(numbers)
+    if chunk.row_ids is not None:
+        leading[id_name or ID] = as_ids(chunk.row_ids, id_type)
+    fields = [pa.field(name, values.type, nullable=False) for name, values in leading.items()]
+    reasons = reason_columns(chunk, found, model, workspace, wanted)
+    parts = [part for part in (chunk.origin.kept, found.columns, reasons) if part is not None]
+    arrays = [*leading.values(), *(column for part in parts for column in part.columns)]
+    fields += [field for part in parts for field in part.schema]
+    return found, pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
 def reason_columns(chunk: Chunk, found: Labelled, model: Model, workspace: Workspace, wanted: Wanted) -> Any:
-    """The columns about labels of a chunk, as an Arrow table."""
-    learnt, sure = calibration_of(model), confidence_columns(found, model)
-    columns = dict(zip(sure.column_names, sure.columns, strict=True))
+    """The columns about labels of a chunk, as an Arrow table; no confidence if the model does not have it."""
+    learnt, n_clusters = calibration_of(model), model.clusters.n_clusters
+    columns = {VIEWS: _views(found.patterns, model.schema.names)}
+    if learnt is not None:
+        columns[CONFIDENCE] = _floats(confidence_at(found.patterns, found.margins, n_clusters, learnt))
     if wanted.proba or wanted.explain:
         rows = prepare(chunk, model, workspace).measure(workspace.n_threads)
     if wanted.explain:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Integers
-from viewpass.labels.columns import Labelled, Wanted, cluster_rows, label_table, reason_columns
+from viewpass.labels.columns import Labelled, Wanted, label_rows
 from viewpass.labels.formats import FINAL, TableFile, about_labels
 from viewpass.model.model import Model
 from viewpass.sample.sample import Sampler
@@ -75,9 +75,7 @@ def write_rows(
         TableFile(path, file, group_rows=GROUP_ROWS, about=about, staged=staged) as out,
     ):
         for chunk in source.chunks(min(rows_per_read(source, CHUNK), MOST_CHUNKS * CHUNK)):
-            found = cluster_rows(chunk, model, workspace)
-            reasons = reason_columns(chunk, found, model, workspace, wanted)
-            table = label_table(chunk, found.columns, reasons, source.id_name, id_type)
+            found, table = label_rows(chunk, model, workspace, wanted, source.id_name, id_type)
             id_type = table.schema.field(0).type
             out.write(table)
             there = chunk.views_there(there)
@@ -102,6 +100,4 @@ def labelled_tables(
     for chunk in source.keeping(wanted.kept).chunks(CHUNK):
         if sampler is not None:
             sampler.add(chunk)
-        found = cluster_rows(chunk, learnt, workspace)
-        reasons = reason_columns(chunk, found, learnt, workspace, wanted)
-        yield label_table(chunk, found.columns, reasons, source.id_name)
+        yield label_rows(chunk, learnt, workspace, wanted, source.id_name)[1]

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from viewpass.engines.interface import Engine, read_stage
-from viewpass.engines.label_parts import PartOrder, write
+from viewpass.engines.label_parts import write
 from viewpass.engines.local import RowReader
 from viewpass.engines.progress import Callback, Progress
 from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import Array, Integers
 from viewpass.labels import columns
-from viewpass.labels.columns import COLUMNS, ID, Wanted, confidence_columns, with_names
+from viewpass.labels.columns import COLUMNS, ID, Wanted, with_names
 from viewpass.labels.formats import STREAM, TableFile, about_labels, staged_tables
 from viewpass.labels.names import of_rows
 from viewpass.labels.parts import PartLabels, write_manifest
@@ -200,8 +200,7 @@ class DistributedStages(FitStages):
         for path in (home, folder.parts):
             with naming(path):
                 path.mkdir(exist_ok=True)
-        order = PartOrder(str(home.absolute()), self._source.id_name, confidence_columns)
-        tally, parts = write(self._opened(), model, order)
+        tally, parts = write(self._opened(), model, str(home.absolute()), self._source.id_name)
         fitting.add(tally)
         if wanted.named:
             labels = [PartLabels(str(home.absolute()), part) for part in parts]

@@ -1,52 +1,11 @@
-"""`viewpass report` and `viewpass diff`: pages of one run, and of two."""
+"""The comparison of two runs in words, for `viewpass diff`."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-import typer
-
-from viewpass.cli.predict import check_absent
-from viewpass.cli.progress import display
-from viewpass.errors import FileError, printable
-from viewpass.report.page import comparison_page
-from viewpass.runs.diff import SAME, Change, Comparison, Pair, compare
-from viewpass.runs.folder import RunFolder
-from viewpass.runs.labels import RunLabels
-from viewpass.runs.summary import run_page, summary, write_run_page
+from viewpass.errors import printable
+from viewpass.runs.diff import SAME, Change, Comparison, Pair
 
 SHOWN = 20  # pairs and moves in the text; --json has all
-
-
-def run_report(path: Path, out: Path | None, *, rows: bool, force: bool, as_json: bool) -> None:
-    """Write the page of a run."""
-    if out is not None:
-        check_absent(out, force=force)
-    folder = RunFolder(path)
-    if not folder.finished:
-        raise FileError(f"{path} is not the folder of a finished run.")
-    found, page = summary(path, rows=rows), folder.page if out is None else out
-    if out is None:
-        write_run_page(folder, found)
-    else:
-        run_page(path, found).write(out)
-    with display(as_json=as_json) as shown:
-        shown.say(f"report: {page}")
-        shown.end("finished", run=str(path), out=str(page))
-
-
-def run_diff(first: Path, second: Path, out: Path | None, *, force: bool, as_json: bool) -> None:
-    """Print what differs, and write a page of it if one is named."""
-    if out is not None:
-        check_absent(out, force=force)
-    found = compare(RunLabels(first), RunLabels(second))
-    if out is not None:
-        comparison_page(found).write(out)
-    if as_json:
-        typer.echo(json.dumps(found))
-        return
-    typer.echo("\n".join(map(printable, diff_lines(found))))
 
 
 def diff_lines(found: Comparison) -> list[str]:
