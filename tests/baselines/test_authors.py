@@ -135,7 +135,7 @@ def omvc_of(run, n_rounds, monkeypatch):
         return list(coefficients)
 
     monkeypatch.setattr(omvc.OMVCStream, "_fitted", begun)
-    settings = omvc.OMVCSettings(0.01, 1e-7, max_iter=n_rounds, tol=0.0)
+    settings = vp.OMVC(10, max_iter=n_rounds, tol=0.0)
     stream = omvc.OMVCStream(10, settings, np.random.default_rng(0), 1)
     stream.learn(Chunk.of([np.maximum(x, 0) for x in run.views], observed=run.observed))
     return stream

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 import viewpass as vp
 from baselines.slow import filled_chunks, omvc, onmf, planted
 from viewpass.baselines.factors import newton_step, nnls, quadratic
-from viewpass.baselines.omvc_stream import OMVCSettings, OMVCStream
-from viewpass.baselines.onmf import ONMFSettings, ONMFStream
+from viewpass.baselines.omvc_stream import OMVCStream
+from viewpass.baselines.onmf import ONMFStream
 from viewpass.evaluate import remove_per_view
 from viewpass.views.chunk import Chunk
 from zipped import zipped
@@ -40,7 +40,7 @@ def test_omvc_equals_the_slow_one(agreement, n_passes):
     views, observed, _ = incomplete(1, n_rows=40)
     chunks = filled_chunks(views, observed, 10, unit=False)
     totals = [sum(chunk[v].sum() for chunk, _ in chunks) for v in range(2)]
-    settings = OMVCSettings(agreement=agreement, sparsity=1e-6, max_iter=6, tol=1e-4)
+    settings = vp.OMVC(3, agreement=agreement, sparsity=1e-6, max_iter=6, tol=1e-4)
     rng = np.random.default_rng(5)
     start = [rng.random((x.shape[1], 3)) for x in views]
     stream = OMVCStream(3, settings, np.random.default_rng(5), 1, list(totals))
@@ -60,7 +60,8 @@ def test_onmf_equals_the_slow_one(diagonal, n_passes):
     rng = np.random.default_rng(5)
     start = [rng.random((x.shape[1], 3)) for x in views]
     start = np.concatenate([F / F.sum(axis=0) for F in start])
-    stream = ONMFStream(3, ONMFSettings(diagonal, max_iter=8), np.random.default_rng(5), 1)
+    settings = vp.ONMF(3, hessian="diagonal" if diagonal else "exact", max_iter=8)
+    stream = ONMFStream(3, settings, np.random.default_rng(5), 1)
     learned(stream, views, observed, 10, n_passes)
     F, G, objective = onmf(chunks, start, 8, 1e-4, n_passes, diagonal=diagonal)
     np.testing.assert_allclose(np.concatenate(stream.components()), F, atol=1e-7)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -18,6 +19,8 @@ import viewpass as vp
 from viewpass.cli.app import app
 from viewpass.evaluate import benchmark
 from viewpass.evaluate.harness.cells import SCORES, Cell, Results, measured
+from viewpass.evaluate.harness.draw import Figure, Line, Panel
+from viewpass.evaluate.harness.draw import draw as draw_figure
 from viewpass.evaluate.harness.methods import OURS, parsed_methods
 from viewpass.evaluate.harness.program import read_labels
 from viewpass.evaluate.harness.sections import PUBLISHED, published_figures, published_section
@@ -382,7 +385,6 @@ def test_what_cannot_be_measured_is_refused_first(here):
         ({"protocol": "P9"}, "Choose one of paper"),
         ({"rates": [1.0]}, "from 0 to less than 1"),
         ({"n_seeds": 0}, "at least 1 seed"),
-        ({"reference": "IMC"}, "not one of the methods"),
     ]:
         with pytest.raises(vp.SettingError, match=said):
             small(["OPIMC"], **more)
@@ -438,3 +440,17 @@ def test_published_figures_are_whole_and_say_whether_the_protocol_is_the_same():
     assert same["GAVIM"].startswith("differs: floor(r n) rows keep 1 to V - 1")
     assert {row[0]: row[-3] for row in section.table.rows}["ASCR"] == "yes"
     assert "none of these sets" in published_section(["mine"], "paper").text
+
+
+@pytest.mark.parametrize("n_panels", [1, 2, 4])
+@pytest.mark.parametrize("name", ["A", "A method with a long name"])
+def test_legends_are_inside_the_figure(tmp_path, n_panels, name):
+    lines = [Line(f"{name} {number}", [0.1, 0.3], [50.0, 60.0]) for number in range(6)]
+    draw_figure(Figure([Panel(lines, "rate", "NMI")] * n_panels, "Text.", n_columns=3), tmp_path, "x")
+    text = (tmp_path / "x.svg").read_text()
+    width = float(re.search(r'viewBox="0 0 ([\d.]+)', text)[1])
+    entries = re.findall(rf'x="([\d.-]+)" y="[\d.-]+"[^>]*>{name} \d<', text) or re.findall(
+        rf"translate\(([\d.-]+) [^>]*>{name} \d<", text
+    )
+    assert len(entries) == 6
+    assert all(20 < float(x) < width - 5 * len(name) for x in entries)

@@ -199,22 +199,19 @@ def write_youtube(folder):
 @pytest.mark.parametrize("inside", [".", "dir_data"])
 def test_youtube_from_text_files(tmp_path, inside):
     write_youtube(tmp_path / inside)
-    bundle = load_youtube(tmp_path, parts=["train"])
+    bundle = load_youtube(tmp_path)
     assert {name: view.shape for name, view in bundle.views.items()} == {
-        "vision": (4, 512),
-        "audio": (4, 2000),
-        "text": (4, 1000),
+        "vision": (12, 512),
+        "audio": (12, 2000),
+        "text": (12, 1000),
     }
-    assert bundle.labels.tolist() == [4, 8, 30, 0]  # videos 1, 2, 4, 3, as the files show them
-    assert bundle.observed.tolist() == [[True] * 3, [True] * 3, [True, False, True], [False, True, False]]
+    assert bundle.labels.tolist() == [4, 8, 30, 0] * 3  # videos 1, 2, 4, 3, as the files show them
+    in_a_part = [[True] * 3, [True] * 3, [True, False, True], [False, True, False]]
+    assert bundle.observed.tolist() == in_a_part * 3
     assert bundle.views["vision"][0, 511] == 1.0
     assert bundle.views["vision"][0, 3] == 0.001
     assert bundle.views["audio"][3, 6] == 0.25
     assert bundle.views["text"][2, 999] == 0.5
-    assert load_youtube(tmp_path).n_rows == 12
-    whole = load_youtube(tmp_path, complete=True)
-    assert whole.labels.tolist() == [4, 8] * 3
-    assert whole.observed is None
 
 
 def test_youtube_that_is_wrong(tmp_path):

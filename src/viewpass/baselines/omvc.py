@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from viewpass.baselines.omvc_stream import OMVCSettings, OMVCStream
+from viewpass.baselines.omvc_stream import OMVCStream
 from viewpass.baselines.online import OnlineFactorClusterer, filled_chunks
 from viewpass.baselines.rows import RunningMean
 from viewpass.sources.source import Source
@@ -89,15 +89,7 @@ class OMVC(OnlineFactorClusterer):
     scale: str = "all"
 
     def _empty_stream(self, rng: np.random.Generator) -> OMVCStream:
-        settings = OMVCSettings(
-            agreement=self.agreement,
-            sparsity=self.sparsity,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            dynamic=self.weights == "dynamic",
-            scanned=self.accept == "scanned",
-        )
-        return OMVCStream(self.n_clusters, settings, rng, self._threads())
+        return OMVCStream(self.n_clusters, self, rng, self._threads())
 
     def _read_ahead(self, stream: OMVCStream, source: Source) -> None:
         """Sum the entries of each view, filled rows included."""

@@ -10,7 +10,7 @@ of V to sum 1 also scales U, A and B of all rows: the `gauge` of a view is the p
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,20 +21,11 @@ from viewpass.kernels.grid import Floats
 from viewpass.kernels.threads import run_blocks
 from viewpass.views.rows import MeasuredRows
 
+if TYPE_CHECKING:
+    from viewpass.baselines.omvc import OMVC
+
 VANISHED = 1e-20  # a column sum of a basis below this has nothing left to scale
 EXTREME_GAUGE = 1e-50  # a scale below this, or above its inverse, is applied before it can overflow
-
-
-@dataclass(frozen=True)
-class OMVCSettings:
-    """Parameters of OMVC: the weights a and b, when a chunk is done, and its two variants."""
-
-    agreement: float = 1e-2
-    sparsity: float = 1e-7
-    max_iter: int = 200
-    tol: float = 1e-4
-    dynamic: bool = True  # weight of a filled row: the share of rows present so far; else 1
-    scanned: bool = False  # test a basis on all rows read in this pass, as published
 
 
 class Basis:
@@ -55,13 +46,14 @@ class OMVCStream(FactorStream):
     def __init__(
         self,
         n_clusters: int,
-        settings: OMVCSettings,
+        settings: OMVC,
         rng: np.random.Generator,
         n_threads: int,
         totals: list[float | None] | None = None,
     ) -> None:
         super().__init__(n_clusters, rng, n_threads)
         self.settings = settings
+        self._scans = settings.accept == "scanned"
         self.totals = totals  # what each view was divided by
         self.bases: list[Basis | None] = []
         self.scanned: list[StoredRows] = []
@@ -100,7 +92,7 @@ class OMVCStream(FactorStream):
         for view, shares in zip(batch.views, batch.shares, strict=True):
             if view is None:
                 out.append(np.zeros(batch.n_kept))
-            elif self.settings.dynamic:
+            elif self.settings.weights == "dynamic":
                 out.append(np.where(view.missing, shares**2, 1.0))
             else:
                 out.append(np.ones(batch.n_kept))
@@ -144,7 +136,7 @@ class OMVCStream(FactorStream):
         self._apply_extreme_gauges()
         kept = [u / self._gauge(v) for v, u in enumerate(U)]
         self._add(weights, kept, sums)
-        if self.settings.scanned:
+        if self._scans:
             for v, view in enumerate(batch.views):
                 if view is not None:
                     self.scanned[v].add(view, kept[v], weights[v])
@@ -193,7 +185,7 @@ class OMVCStream(FactorStream):
         weighted = U * weights[:, None]
         own_A, own_B = view.crossed(weighted), U.T @ weighted
         A, B = basis.A + own_A, basis.B + own_B
-        measure = self._scan(v, view, weighted, own_B) if self.settings.scanned else None
+        measure = self._scan(v, view, weighted, own_B) if self._scans else None
         basis.V, fit = newton_step(basis.V, B, A, measure=measure)
         c = basis.V.sum(axis=0)
         c = np.where(c > VANISHED, c, 1.0)  # a basis vector that has vanished is left as it is

@@ -26,15 +26,6 @@ from viewpass.views.rows import MeasuredRows
 MOST_BASIS_STEPS = 200  # of the bases for one G
 
 
-@dataclass(frozen=True)
-class ONMFSettings:
-    """Parameters of ONMF: the form of the inverse Hessian, and when a chunk is done."""
-
-    diagonal: bool = False
-    max_iter: int = 200
-    tol: float = 1e-4
-
-
 class ONMFStream(FactorStream):
     """The state of ONMF: one basis per view, stacked, and the two sums."""
 
@@ -43,7 +34,7 @@ class ONMFStream(FactorStream):
     def __init__(
         self,
         n_clusters: int,
-        settings: ONMFSettings,
+        settings: ONMF,
         rng: np.random.Generator,
         n_threads: int,
         means: list[Floats | None] | None = None,
@@ -139,7 +130,7 @@ class ONMFStream(FactorStream):
         added = dict(zip(here, own, strict=True))
         V = np.concatenate([self.sums[v] + added[v] if v in added else self.sums[v] for v in known])
         F = np.concatenate([basis for basis in self.bases if basis is not None])
-        if self.settings.diagonal:
+        if self.settings.hessian == "diagonal":
             F, reached = self._descended(F, H, V)
         else:
             F = nnls(H, V, F, n_threads=self.n_threads)
@@ -257,5 +248,4 @@ class ONMF(OnlineFactorClusterer):
         stream.means = [None if mean.sums is None else mean.mean() for mean in means]
 
     def _empty_stream(self, rng: np.random.Generator) -> ONMFStream:
-        settings = ONMFSettings(diagonal=self.hessian == "diagonal", max_iter=self.max_iter, tol=self.tol)
-        return ONMFStream(self._rank, settings, rng, self._threads())
+        return ONMFStream(self._rank, self, rng, self._threads())

@@ -114,9 +114,6 @@ def benchmark(
     masks: Annotated[
         Path | None, option("FOLDER", "Masks of another benchmark, to compare on the same cells.")
     ] = None,
-    reference: Annotated[
-        str | None, option("NAME", "Method to take paired differences from; by default the first.")
-    ] = None,
     published: Annotated[bool, flag("--published", "Print published figures of these sets beside.")] = False,
     jobs: Jobs = 0,
     data: DataFolder = None,
@@ -150,7 +147,6 @@ def benchmark(
             n_passes=passes,
             tuned=[name for name in tuned.split(",") if name],
             masks=masks,
-            reference=reference,
             published=published,
             n_jobs=jobs or None,
             folder=data,
@@ -190,10 +186,6 @@ def paper(
     quick: Annotated[
         bool, flag("--quick", "Takes minutes, not hours: shorter grids, fewer passes, parts of large sets.")
     ] = False,
-    sets: Annotated[
-        list[str] | None,
-        option("NAME", "Only this data set in figures 1 to 3 (webkb ...); repeatable.", "--set"),
-    ] = None,
     parts: Annotated[
         bool, flag("--parts", "A full run, but on parts of the large sets (figures 1 to 3, table 2).")
     ] = False,
@@ -218,7 +210,6 @@ def paper(
         out,
         quick=quick,
         parts=parts,
-        sets=tuple(sets or ()),
         n_seeds=seeds or (2 if quick else 5),
         n_jobs=jobs or available_threads(),
         folder=None if data is None else str(data),

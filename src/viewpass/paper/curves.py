@@ -64,8 +64,7 @@ def measured(plan: PaperRun) -> tuple[Curves, dict[tuple[str, float, str], dict[
         (data, rate, method)
         for data, rate in SETTINGS
         for method in METHODS
-        if plan.takes(data)
-        and not (SETS[data].part and method == "MultiNMF")  # on small sets only, as in the paper
+        if not (SETS[data].part and method == "MultiNMF")  # on small sets only, as in the paper
         and not (plan.in_parts and data == "debian_l10n" and method.startswith("ONMF"))
     ]
 
@@ -116,8 +115,8 @@ def fig1(plan: PaperRun) -> Section:
             if plan.in_parts
             else ", 2,000 on large ones."
         ),
-        Table(["set, missing", *METHODS], [_last(curves, *own) for own in SETTINGS if plan.takes(own[0])]),
-        _picture(plan, curves),
+        Table(["set, missing", *METHODS], [_last(curves, *own) for own in SETTINGS]),
+        _picture(curves),
         orderings(curves),
         Table(header, rows),
     )
@@ -132,13 +131,11 @@ def _last(curves: Curves, data: str, rate: float) -> list[str]:
     return row
 
 
-def _picture(plan: PaperRun, curves: Curves) -> Figure:
+def _picture(curves: Curves) -> Figure:
     n_passes = max(len(curve["acc"]) for curve in curves.values())
     passes = range(1, n_passes + 1)
     panels = []
     for (data, rate), (score, up) in product(SETTINGS, (("acc", "accuracy"), ("nmi", "NMI"))):
-        if not plan.takes(data):
-            continue
         found = {method: curves.get((data, rate, method, "best")) for method in METHODS}
         lines = [
             Line(method, passes, (curve[score].tolist() * n_passes)[:n_passes], METHODS[method][1])
@@ -158,15 +155,12 @@ def orderings(curves: Curves) -> list[Claim]:
     """The paper's claims about the sets that were measured."""
     last = max(len(curve["acc"]) for curve in curves.values())
 
-    def has(data: str, rate: float) -> bool:
-        return (data, rate, "OPIMC", "best") in curves
-
     def nmi(data: str, rate: float, method: str, number: int) -> float:
         """After a pass; after the fit, for methods without passes."""
         values = curves[data, rate, method, "best"]["nmi"]
         return float(values[min(number, len(values)) - 1])
 
-    own = [setting for setting in SETTINGS if not SETS[setting[0]].substitute and has(*setting)]
+    own = [setting for setting in SETTINGS if not SETS[setting[0]].substitute]
     claims = []
     for data, rate in own:
         ours, offline = nmi(data, rate, "OPIMC", 2), nmi(data, rate, "IMC", 1)
@@ -190,42 +184,39 @@ def orderings(curves: Curves) -> list[Claim]:
                     f"{last}; IMC {offline:.3f} (close: within .05)",
                 )
             )
-    if has("webkb", 0.4):
-        first, end = (nmi("webkb", 0.4, "OPIMC", number) for number in (1, last))
-        claims.append(
-            Claim.judged(
-                "WebKB .4: OPIMC is bad in the first passes, then recovers rapidly.",
-                end > first + 0.1,
-                f"NMI {first:.3f} after pass 1, {end:.3f} after pass {last}; IMC "
-                f"{nmi('webkb', 0.4, 'IMC', 1):.3f}",
-            )
+    first, end = (nmi("webkb", 0.4, "OPIMC", number) for number in (1, last))
+    claims.append(
+        Claim.judged(
+            "WebKB .4: OPIMC is bad in the first passes, then recovers rapidly.",
+            end > first + 0.1,
+            f"NMI {first:.3f} after pass 1, {end:.3f} after pass {last}; IMC "
+            f"{nmi('webkb', 0.4, 'IMC', 1):.3f}",
         )
+    )
     for data, rate, claim in (
         ("reuters1200", 0.4, "Reuters: best after one pass, falls with more."),
         ("debian_l10n", 0.0, "Reuters: best after one pass, falls with more."),
         ("mnist70k_3v", 0.4, "YouTube: OPIMC is far ahead."),
     ):
-        if has(data, rate):
-            passes = {f"OPIMC after pass {number}": nmi(data, rate, "OPIMC", number) for number in (1, 2)}
-            methods = [method for *at, method, which in curves if at == [data, rate] and which == "best"]
-            ends = {f"{method} at the end": nmi(data, rate, method, last) for method in methods}
-            figures = ", ".join(f"{name} {value:.3f}" for name, value in (passes | ends).items())
-            found = f"The set is not available here. NMI in its place: {figures}"
-            claims.append(Claim(f"{claim} (In its place: {SETS[data].title})", CANNOT, found))
-    if own:
-        pairs = {
-            f"{data} .{rate * 10:.0f}": (
-                nmi(data, rate, "OMVC", last),
-                max(nmi(data, rate, method, last) for method in ("ONMF-I", "ONMF-DA")),
-            )
-            for data, rate in own
-        }
-        claims.append(
-            Claim.judged(
-                "OMVC gets better results than ONMF-I and ONMF-DA.",
-                all(omvc > onmf for omvc, onmf in pairs.values()),
-                f"NMI after pass {last}, OMVC / better ONMF: "
-                + "; ".join(f"{where} {omvc:.3f} / {onmf:.3f}" for where, (omvc, onmf) in pairs.items()),
-            )
+        passes = {f"OPIMC after pass {number}": nmi(data, rate, "OPIMC", number) for number in (1, 2)}
+        methods = [method for *at, method, which in curves if at == [data, rate] and which == "best"]
+        ends = {f"{method} at the end": nmi(data, rate, method, last) for method in methods}
+        figures = ", ".join(f"{name} {value:.3f}" for name, value in (passes | ends).items())
+        found = f"The set is not available here. NMI in its place: {figures}"
+        claims.append(Claim(f"{claim} (In its place: {SETS[data].title})", CANNOT, found))
+    pairs = {
+        f"{data} .{rate * 10:.0f}": (
+            nmi(data, rate, "OMVC", last),
+            max(nmi(data, rate, method, last) for method in ("ONMF-I", "ONMF-DA")),
         )
+        for data, rate in own
+    }
+    claims.append(
+        Claim.judged(
+            "OMVC gets better results than ONMF-I and ONMF-DA.",
+            all(omvc > onmf for omvc, onmf in pairs.values()),
+            f"NMI after pass {last}, OMVC / better ONMF: "
+            + "; ".join(f"{where} {omvc:.3f} / {onmf:.3f}" for where, (omvc, onmf) in pairs.items()),
+        )
+    )
     return claims

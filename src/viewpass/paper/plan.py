@@ -54,7 +54,6 @@ class PaperRun(Results):
 
     quick: bool = False
     parts: bool = False  # read only parts of the large sets
-    sets: tuple[str, ...] = ()  # of figures 1 to 3; empty: all
     n_seeds: int = 5
     used: list[Cell] = field(default_factory=list)  # cells of the part that is measured
 
@@ -62,10 +61,6 @@ class PaperRun(Results):
     def in_parts(self) -> bool:
         """Whether only parts of the large sets are read."""
         return self.quick or self.parts
-
-    def takes(self, data: str) -> bool:
-        """Whether figures 1 to 3 use this set."""
-        return not self.sets or data in self.sets
 
     def results(self, cells: Sequence[Cell], *, alone: bool = False) -> list[Result]:
         """Results of the cells; here a method that fails is an error."""

@@ -13,7 +13,7 @@ from viewpass.paper.baselines import baselines
 from viewpass.paper.costs import complexity, table1, table2
 from viewpass.paper.curves import fig1
 from viewpass.paper.figures import fig2, fig3, fig4, fig5
-from viewpass.paper.plan import SETS, PaperRun
+from viewpass.paper.plan import PaperRun
 
 logger = logging.getLogger("viewpass")
 
@@ -35,9 +35,6 @@ def run(
 ) -> list[Section]:
     """Measure all parts, or some; the page is rewritten after each."""
     names = chosen(only)
-    for data in plan.sets:
-        if data not in SETS:
-            raise SettingError(f"--set {data}: choose one of {', '.join(SETS)}.")
     plan.out.mkdir(parents=True, exist_ok=True)
     sections: list[Section] = []
     began = time.perf_counter()
@@ -68,10 +65,7 @@ def preface(plan: PaperRun, seconds: float) -> str:
     kind = "a quick run: shorter grids, fewer passes, parts of the large sets" if plan.quick else "a full run"
     if plan.parts and not plan.quick:
         kind += ", but figures 1 to 3 and table 2 read only parts of the large sets"
-    if plan.sets:
-        kind += f"; figures 1 to 3 of {' and '.join(plan.sets)} only"
     options = "".join(f" --{name}" for name in ("quick", "parts") if getattr(plan, name))
-    options += "".join(f" --set {data}" for data in plan.sets)
     return (
         f"The claims of One-Pass Incomplete Multi-view Clustering (Hu and Chen, AAAI 2019) beside what "
         f"`viewpass paper{options}` measured with {plan.n_seeds} seeds: {kind}. {machine()} "

@@ -43,9 +43,7 @@ def first_folder(root: Path, names: Sequence[str], marker: str) -> Path | None:
     return None
 
 
-def read_svmlight(
-    path: Path, width: int | None = None
-) -> tuple[list[bytes], scipy.sparse.csr_array, list[bytes]]:
+def read_svmlight(path: Path, width: int) -> tuple[list[bytes], scipy.sparse.csr_array, list[bytes]]:
     """Labels, rows (columns counted from 1 become 0, 1, ...), and the comment before each row.
 
     Blank lines are skipped. A file in which column 0 occurs counts from 0.
@@ -76,8 +74,6 @@ def read_svmlight(
     if len(columns) and columns.min() > 0:
         columns -= 1
     found = int(columns.max(initial=-1)) + 1
-    if width is None:
-        width = found
     if found > width:
         raise DataError(f"{path}: column {found} is outside the {width} columns of this view.")
     indptr: Integers = np.concatenate([[0], np.cumsum(counts)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +16,7 @@ WIDTHS = {"vision": 512, "audio": 2000, "text": 1000}
 PARTS = ("train", "validation", "test")
 
 
-def load_youtube(
-    folder: Folder = None,
-    *,
-    parts: Sequence[str] = PARTS,
-    features: Mapping[str, str] = FEATURES,
-    complete: bool = False,
-) -> Bundle:
+def load_youtube(folder: Folder = None) -> Bundle:
     """Read the feature files `train/vision_cuboids_histogram.txt` ... of the distribution.
 
     A line `#I 312` before a row has the video's id, by which rows are matched. A video that is absent
@@ -33,36 +26,29 @@ def load_youtube(
     ----------
     folder : path, optional
         As in `load_digit`; train, validation and test may also be in `dir_data` there.
-    parts : sequence of str
-        Which of the three to read, in this order.
-    features : mapping of str to str
-        The feature file of each view. By default vision (512 columns), audio (2,000) and text
-        (1,000), the views of the paper.
-    complete : bool, default=False
-        Keep only videos that have every view.
 
     Returns
     -------
     Bundle
-        CSR views; `observed` tells which views a video has; labels 0 to 30 for classes 1 to 31.
+        CSR views vision (512 columns), audio (2,000) and text (1,000); `observed` tells which views a
+        video has; labels 0 to 30 for classes 1 to 31.
     """
     root = folder_of(folder)
-    place = first_folder(root, ("dir_data", "youtube", "youtube/dir_data"), parts[0])
+    place = first_folder(root, ("dir_data", "youtube", "youtube/dir_data"), PARTS[0])
     if place is None:
         raise absent(
             "YouTube",
             root,
-            [f"the folders {', '.join(parts)} with {', '.join(f'{name}.txt' for name in features.values())}"],
+            [f"the folders {', '.join(PARTS)} with {', '.join(f'{name}.txt' for name in FEATURES.values())}"],
             "the UCI Machine Learning Repository as YouTube Multiview Video Games Dataset",
         )
     ids: dict[int, int] = {}
     labels: list[int] = []
-    read: dict[str, list[tuple[list[int], scipy.sparse.csr_array]]] = {view: [] for view in features}
-    for part in parts:
-        for view, name in features.items():
+    read: dict[str, list[tuple[list[int], scipy.sparse.csr_array]]] = {view: [] for view in FEATURES}
+    for part in PARTS:
+        for view, name in FEATURES.items():
             path = place / part / f"{name}.txt"
-            width = WIDTHS.get(view) if features[view] == FEATURES.get(view) else None
-            classes, rows, comments = read_svmlight(path, width)
+            classes, rows, comments = read_svmlight(path, WIDTHS[view])
             places = []
             for number, (label, comment) in enumerate(zip(classes, comments, strict=True)):
                 video = _id(path, comment, number)
@@ -75,24 +61,16 @@ def load_youtube(
                     )
                 places.append(ids[video])
             read[view].append((places, rows))
-    views, observed = {}, np.zeros((len(labels), len(features)), dtype=bool)
+    views, observed = {}, np.zeros((len(labels), len(FEATURES)), dtype=bool)
     for v, (view, pieces) in enumerate(read.items()):
         where = np.concatenate([np.array(places, dtype=np.int64) for places, _ in pieces])
-        width = max(rows.shape[1] for _, rows in pieces)
-        for _, rows in pieces:
-            rows.resize((rows.shape[0], width))
         stacked = scipy.sparse.vstack([rows for _, rows in pieces], format="csr")
         gather = scipy.sparse.csr_array(
             (np.ones(len(where)), (where, np.arange(len(where)))), shape=(len(labels), len(where))
         )
         views[view] = scipy.sparse.csr_array(gather @ stacked)
         observed[where, v] = True
-    truth = np.array(labels)
-    if complete:
-        kept = np.flatnonzero(observed.all(axis=1))
-        views = {view: rows[kept] for view, rows in views.items()}
-        return Bundle(dict(views), truth[kept])
-    return Bundle(dict(views), truth, observed)
+    return Bundle(dict(views), np.array(labels), observed)
 
 
 def _id(path: Path, comment: bytes, number: int) -> int:

@@ -49,7 +49,6 @@ def benchmark(
     n_passes: int = 0,
     tuned: Sequence[str] = (),
     masks: str | PathLike[str] | None = None,
-    reference: str | None = None,
     published: bool = False,
     n_jobs: int | None = None,
     folder: str | PathLike[str] | None = None,
@@ -68,6 +67,7 @@ def benchmark(
         Names ("ViewPass", "OPIMC", "IMC", "OMVC", "ONMF-I", "ONMF-DA", "MultiNMF", "MIC", "DAIMC",
         "k-means"), with settings ("OPIMC(alpha=1)"); "module:Class" or "file.py:Class" with
         `fit_predict(views)` or `fit` and `labels_`; "cmd:program {in} {out}"; classes. "NAME=..." names one.
+        Paired differences are those from the first.
         A method that takes `observed` gets the mask; others get dense views with rows of NaN.
     out : path
         The folder for masks, cells, tables and the page.
@@ -85,8 +85,6 @@ def benchmark(
         Names of methods whose settings were chosen with classes: they are ranked apart.
     masks : path, optional
         A folder of masks that another benchmark wrote; those with the right name are used.
-    reference : str, optional
-        The method that paired differences are taken from; by default the first.
     published : bool
         Whether to print published figures of the same sets beside.
     n_jobs : int, optional
@@ -104,8 +102,6 @@ def benchmark(
     chosen = parsed_methods(methods, tuned)
     names = [str(one) for one in sets]
     rates = list(dict.fromkeys(float(rate) for rate in rates))
-    if reference is not None and reference not in [method.name for method in chosen]:
-        raise SettingError(f"reference {reference!r} is not one of the methods.")
     if min(n_seeds, n_starts) < 1 or n_passes < 0:
         raise SettingError("a benchmark needs at least 1 seed and 1 start, and 0 passes or more.")
     _check(names, protocol, rates, chosen)
@@ -126,7 +122,7 @@ def benchmark(
         for method in chosen
     ]
     done = Benchmark(tuple(cells), tuple(kept.results(cells)), kept.out)
-    shown = sections(done, kept, reference or chosen[0].name, published)
+    shown = sections(done, kept, chosen[0].name, published)
     for section in shown:
         section.write(done.out)
     write(done.out, shown, _preface(done, kept, time.perf_counter() - began), "Benchmark")

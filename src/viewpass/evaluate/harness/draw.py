@@ -86,7 +86,9 @@ def draw(figure: Figure, out: Path, name: str) -> None:
         if len(names) > 1 and spare:
             spare[0].legend(shown.values(), shown, loc="center", fontsize=15)
         elif len(names) > 1:
-            picture.legend(shown.values(), shown, loc="outside lower center", ncols=min(len(names), 4))
+            fitting = int(size[0] / (0.8 + 0.1 * max(map(len, names))))  # names of this length, by inches
+            n_names = max(1, min(len(names), fitting, 4))
+            picture.legend(shown.values(), shown, loc="outside lower center", ncols=n_names)
         for ending, when in (("svg", "Date"), ("pdf", "CreationDate")):
             picture.savefig(out / f"{name}.{ending}", metadata={when: None})
 

@@ -167,7 +167,7 @@ def paired_table(groups: Groups, reference: str, score: str) -> Table:
         gaps = 100 * np.array([value - theirs[seed] for seed, value in own if seed in theirs])
         if len(gaps):
             error = f"{spread(gaps) / np.sqrt(len(gaps)):.2f}" if len(gaps) > 1 else "-"
-            rows.append([*key, name, f"{gaps.mean():+.2f}", error, len(gaps)])
+            rows.append([key[0], f"{key[1]:g}", name, f"{gaps.mean():+.2f}", error, len(gaps)])
     difference = f"{TITLES[score]} less that of {reference}"
     return Table(["set", "rate", "method", difference, "standard error", "pairs"], rows)
 
@@ -236,7 +236,8 @@ def published_section(sets: Sequence[str], protocol: str) -> Section:
     """The published figures of these sets, each with whether its protocol is the one used here."""
     wanted = {name.lower() for name in sets}
     rows = []
-    for row in published_figures():
+    known = published_figures()
+    for row in known:
         if wanted & set(row["names"].split()):
             theirs = row["protocol"]
             same = SAME.get(protocol, protocol) == theirs
@@ -248,7 +249,8 @@ def published_section(sets: Sequence[str], protocol: str) -> Section:
         "rank them together with measured figures."
     )
     if not rows:
-        text = "There are none of these sets in the table."
+        names = ", ".join(dict.fromkeys(row["names"].split()[0] for row in known))
+        text = f"There are none of these sets in the table. It knows files by these names: {names}."
     header = [*PUBLISHED[:5], "ACC", "NMI", "tuned with classes", "kind", "protocol used here"]
     return Section("published", "Published figures", text, Table(header, rows))
 
