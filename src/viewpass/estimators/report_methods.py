@@ -212,14 +212,12 @@ def summarised(
 ) -> Summary:
     """The summary of X, or of the model alone."""
     from viewpass.labels.columns import Wanted
-    from viewpass.labels.features import with_features
     from viewpass.labels.writing import labelled_tables
 
     model = _model(self)
     if X is None:
         return summarise(self, rows=rows)
-    columns, features = with_features(names, model.schema)
-    wanted, sampler = Wanted(tuple(keep), columns, features=features), row_sampler()
+    wanted, sampler = Wanted.of(model.schema, keep, names), row_sampler()
     tables: Any = labelled_tables(self, self._read(X, observed, reset=False), wanted, sampler)
     named = None
     if wanted.named:

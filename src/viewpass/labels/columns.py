@@ -24,7 +24,7 @@ from viewpass.reasons.contributions import contributions
 from viewpass.reasons.outliers import outlier_scores
 from viewpass.sums.row_counts import pattern_text, patterns_of
 from viewpass.sums.rules import Workspace
-from viewpass.views.chunk import Chunk
+from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 
 ID = "id"  # the name of ids, and of row numbers, where the data has none
@@ -73,6 +73,21 @@ class Wanted:
     explain: bool = False  # runner-up, parts of views, outlier score, stability
     features: tuple[str, ...] = ()  # views by whose columns clusters are named
     cluster_names: Mapping[int, str] = field(default_factory=dict)  # that the model has
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        keep: Sequence[str],
+        names: Sequence[str],
+        *,
+        proba: bool = False,
+        explain: bool = False,
+    ) -> Wanted:
+        """Clusters are named by columns of the table, and by views whose columns have names."""
+        features = [name for name in names if name in schema.names and schema.columns_of(name) is not None]
+        columns = tuple(name for name in names if name not in features)
+        return cls(tuple(keep), columns, proba, explain, tuple(features))
 
     @property
     def named(self) -> bool:

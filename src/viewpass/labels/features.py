@@ -17,16 +17,9 @@ from viewpass.kernels.grid import STEP, Floats
 from viewpass.model.model import Model
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.reasons.imputation import mean_unit
-from viewpass.views.chunk import Schema
 
 MOST = 20  # features of a cluster
 LEAST_DIFFERENCE = 0.5  # in standard deviations
-
-
-def with_features(names: Sequence[str], schema: Schema) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Divide what clusters are to be named by: columns of the table, and views whose columns have names."""
-    named = [name for name in schema.names if schema.columns_of(name) is not None]
-    return tuple(name for name in names if name not in named), tuple(name for name in names if name in named)
 
 
 def feature_terms(model: Model, views: Sequence[str]) -> list[list[str]]:

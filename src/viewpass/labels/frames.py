@@ -24,11 +24,9 @@ def labels_frame(
         raise SettingError(f"kind={kind!r}: choose 'pandas', 'polars' or 'arrow'.")
     pa = arrow()
     from viewpass.labels.columns import Wanted, with_names
-    from viewpass.labels.features import with_features
     from viewpass.labels.writing import labelled_tables
 
-    columns, features = with_features(names, model._fitted_model().schema)
-    wanted = Wanted(tuple(keep), columns, proba, explain, features)
+    wanted = Wanted.of(model._fitted_model().schema, keep, names, proba=proba, explain=explain)
     tables = list(labelled_tables(model, source, wanted))
     if not tables:
         raise DataError("the data has no rows: there is nothing to label.")

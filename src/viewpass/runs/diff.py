@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
 
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Array
+from viewpass.kernels.grid import Array, Integers
+from viewpass.kernels.portable import log
 from viewpass.labels.columns import NAME
 from viewpass.runs.labels import ROWS, RunLabels, RunRows, plain
-from viewpass.streams.events import BORN, DIED, MERGED, SPLIT
-from viewpass.streams.matching import GONE, Matching, Shared, matching
+from viewpass.streams.events import BORN, DIED, MERGED, SPLIT, Event
+from viewpass.streams.matching import GONE, Shared, matching
 
 MOVES = 40
 SAME = 0.8  # of the rows of both clusters together that both have
@@ -74,40 +74,53 @@ def compare(one: RunLabels, two: RunLabels) -> Comparison:
     """Compare the labels of two runs: by id where both have ids, otherwise row by row."""
     names: tuple[dict[int, str], dict[int, str]] = ({}, {})
     overlap, only = _counted(one, two, names)
-    first = _sizes(overlap, 0)
-    second = _sizes(overlap, 1)
-    found, ones, twos = _matching(overlap)
-    matched = _counterparts(found, ones, twos)
-    rows = sum(overlap.values())
-    pairs = [
-        Pair(
+    pairs, rows = np.array(sorted(overlap)), np.array([overlap[pair] for pair in sorted(overlap)])
+    (ones, old), (twos, new) = (np.unique(side, return_inverse=True) for side in pairs.T)
+    found = matching(Shared(old, new, rows, len(ones), len(twos)))
+    goes_on = {int(twos[new]): int(ones[old]) for new, old in enumerate(found.continues) if old != GONE}
+    sizes = [
+        dict(zip(ids.tolist(), np.bincount(own, rows).astype(int).tolist(), strict=True))
+        for ids, own in ((ones, old), (twos, new))
+    ]
+
+    def pair(a: int | None, b: int | None) -> Pair:
+        n = overlap[a, b] if a is not None and b is not None else 0
+        first, second = (0 if k is None else own[k] for k, own in zip((a, b), sizes, strict=True))
+        said = [None if k is None else own.get(k) for k, own in zip((a, b), names, strict=True)]
+        return Pair(
             first=a,
             second=b,
-            first_name=None if a is None else names[0].get(a),
-            second_name=None if b is None else names[1].get(b),
-            first_rows=0 if a is None else first[a],
-            second_rows=0 if b is None else second[b],
-            rows=overlap[a, b] if a is not None and b is not None else 0,
-            share=0.0 if a is None or b is None else overlap[a, b] / (first[a] + second[b] - overlap[a, b]),
+            first_name=said[0],
+            second_name=said[1],
+            first_rows=first,
+            second_rows=second,
+            rows=n,
+            share=n / (first + second - n),
         )
-        for a, b in _all(matched, first, second)
+
+    alone = [(a, None) for a in sizes[0] if a not in goes_on.values()]
+    every = [
+        *((a, b) for b, a in goes_on.items()),
+        *alone,
+        *((None, b) for b in sizes[1] if b not in goes_on),
     ]
-    moved = {pair: count for pair, count in overlap.items() if matched.get(pair[0]) != pair[1]}
-    order = sorted(moved.items(), key=lambda item: (-item[1], item[0]))[:MOVES]
+    moved = [(n, a, b) for (a, b), n in overlap.items() if goes_on.get(b) != a]
+    moves = sorted(moved, key=lambda move: (-move[0], *move[1:]))[:MOVES]
     return Comparison(
         first=str(one.path),
         second=str(two.path),
-        rows=rows,
+        rows=int(rows.sum()),
         only_first=only[0],
         only_second=only[1],
-        moved=sum(moved.values()),
-        nmi=_nmi(overlap, first, second, rows),
-        ari=_ari(overlap, first, second, rows),
+        moved=sum(n for n, *_ in moved),
+        nmi=_nmi(old, new, rows),
+        ari=_ari(old, new, rows),
         pairs=sorted(
-            pairs, key=lambda pair: (-max(pair["first_rows"], pair["second_rows"]), pair["first"] or 0)
+            (pair(a, b) for a, b in every),
+            key=lambda pair: (-max(pair["first_rows"], pair["second_rows"]), pair["first"] or 0),
         ),
-        moves=[Move(first=a, second=b, rows=n, share=n / first[a]) for (a, b), n in order],
-        changes=_changes(overlap, found, ones, twos),
+        moves=[Move(first=a, second=b, rows=n, share=n / sizes[0][a]) for n, a, b in moves],
+        changes=_changes(overlap, found.events(ones, twos, int(rows.sum())), goes_on),
     )
 
 
@@ -164,76 +177,38 @@ def _add(overlap: Overlap, a: Array, b: Array) -> None:
         overlap[x, y] += count
 
 
-def _sizes(overlap: Overlap, side: int) -> Counter[int]:
-    sizes: Counter[int] = Counter()
-    for pair, count in overlap.items():
-        sizes[pair[side]] += count
-    return sizes
-
-
-def _matching(overlap: Overlap) -> tuple[Matching, list[int], list[int]]:
-    """The matching of the clusters, and which clusters of the two runs its numbers are."""
-    ones, twos = (sorted({pair[side] for pair in overlap}) for side in (0, 1))
-    places = {k: i for i, k in enumerate(ones)}, {k: i for i, k in enumerate(twos)}
-    order = sorted(overlap)
-    old, new = (np.array([places[side][pair[side]] for pair in order], dtype=np.int64) for side in (0, 1))
-    rows = np.array([overlap[pair] for pair in order], dtype=np.int64)
-    return matching(Shared(old, new, rows, len(ones), len(twos))), ones, twos
-
-
-def _changes(overlap: Overlap, found: Matching, ones: list[int], twos: list[int]) -> list[Change]:
+def _changes(overlap: Overlap, events: Sequence[Event], goes_on: dict[int, int]) -> list[Change]:
     """What became of clusters."""
-    matched = _counterparts(found, ones, twos)
-    goes_on = {b: a for a, b in matched.items()}
+    matched = {a: b for b, a in goes_on.items()}
     changes = []
-    for event in found.events(np.array(ones), np.array(twos), sum(overlap.values())):
-        cluster, others = event.cluster, event.others
+    for event in events:
         first, second = list[int | None](), list[int | None]()
         if event.what in (DIED, SPLIT):
-            first = [cluster]
+            first = [event.cluster]
         if event.what in (BORN, MERGED):
-            second = [cluster]
+            second = [event.cluster]
         if event.what == SPLIT:
-            second = [matched.get(cluster), *others]
+            second = [matched.get(event.cluster), *event.others]
         if event.what == MERGED:
-            first = [goes_on.get(cluster), *others]
-        both = [sorted(k for k in side if k is not None) for side in (first, second)]
-        changes.append(
-            Change(what=event.what, first=both[0], second=both[1], rows=_rows(overlap, both[0], both[1]))
-        )
+            first = [goes_on.get(event.cluster), *event.others]
+        ones, twos = (sorted(k for k in side if k is not None) for side in (first, second))
+        rows = sum(
+            n for (a, b), n in overlap.items() if (not ones or a in ones) and (not twos or b in twos)
+        )  # of either run where none of the other is named
+        changes.append(Change(what=event.what, first=ones, second=twos, rows=rows))
     return sorted(changes, key=lambda change: (-change["rows"], change["what"], change["first"]))
 
 
-def _counterparts(found: Matching, ones: list[int], twos: list[int]) -> dict[int, int]:
-    """The cluster of the second run that each one of the first goes on as."""
-    return {ones[old]: twos[new] for new, old in enumerate(found.continues.tolist()) if old != GONE}
-
-
-def _rows(overlap: Overlap, ones: list[int], twos: list[int]) -> int:
-    """Rows of these clusters, of either run where none of the other is named."""
-    return sum(n for (a, b), n in overlap.items() if (not ones or a in ones) and (not twos or b in twos))
-
-
-def _all(
-    matched: dict[int, int], first: Counter[int], second: Counter[int]
-) -> Iterator[tuple[int | None, int | None]]:
-    """Pairs, then clusters without a counterpart."""
-    yield from sorted(matched.items())
-    for a in sorted(set(first) - set(matched)):
-        yield a, None
-    for b in sorted(set(second) - set(matched.values())):
-        yield None, b
-
-
-def _nmi(overlap: Overlap, first: Counter[int], second: Counter[int], rows: int) -> float:
-    entropy = [-sum(n / rows * math.log(n / rows) for n in sizes.values()) for sizes in (first, second)]
-    shared = sum(n / rows * math.log(n * rows / (first[a] * second[b])) for (a, b), n in overlap.items())
-    whole = (entropy[0] + entropy[1]) / 2.0
+def _nmi(old: Integers, new: Integers, rows: Integers) -> float:
+    parts = [np.bincount(side, rows) / rows.sum() for side in (old, new)]
+    both = rows / rows.sum()
+    shared = float((both * log(both / (parts[0][old] * parts[1][new]))).sum())
+    whole = -sum(float((part * log(part)).sum()) for part in parts) / 2.0
     return 1.0 if whole <= 0 else max(0.0, shared / whole)
 
 
-def _ari(overlap: Overlap, first: Counter[int], second: Counter[int], rows: int) -> float:
-    both, one, two = (sum(n * (n - 1) / 2.0 for n in sizes.values()) for sizes in (overlap, first, second))
-    whole = rows * (rows - 1) / 2.0
+def _ari(old: Integers, new: Integers, rows: Integers) -> float:
+    counts = rows, np.bincount(old, rows), np.bincount(new, rows), rows.sum()
+    both, one, two, whole = (float((n * (n - 1) / 2.0).sum()) for n in counts)
     expected = one * two / whole if whole else 0.0
     return 1.0 if (one + two) / 2.0 == expected else (both - expected) / ((one + two) / 2.0 - expected)

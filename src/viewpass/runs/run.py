@@ -18,7 +18,6 @@ from viewpass.estimators.persistence import pack, save
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.kernels.grid import Array, Integers
 from viewpass.labels.columns import Wanted
-from viewpass.labels.features import with_features
 from viewpass.labels.formats import FINAL, STREAM
 from viewpass.labels.writing import Watch
 from viewpass.runs.folder import RunFolder, check_same, read_checkpoint, write_checkpoint
@@ -64,14 +63,12 @@ class Run:
         self._estimator, self._source, _ = estimator._prepare(data, None)
         once = stream_labels or self._estimator._learnt.horizon.changing or not self._source.rereadable
         self.which = STREAM if once else FINAL
-        columns, features = with_features(name_by, self._source.schema)
-        self._wanted = Wanted(tuple(keep), columns, features=features)
+        self._wanted = Wanted.of(self._source.schema, keep, name_by)
         self._wanted.check(self._source.id_name)
         self._source.keeping(self._wanted.kept)
-        if (self._wanted.kept or features) and self.which == STREAM:
-            first = [*self._wanted.kept, *features][0]
+        if (columns := [*self._wanted.kept, *self._wanted.features]) and self.which == STREAM:
             raise SettingError(
-                f"{first!r} cannot be kept or name clusters: rows are not read again for final labels."
+                f"{columns[0]!r} cannot be kept or name clusters: rows are not read again for final labels."
             )
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))
