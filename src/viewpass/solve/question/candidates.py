@@ -28,7 +28,7 @@ from viewpass.solve.centres import (
     ridged,
 )
 from viewpass.solve.plan import ROWS_PER_ANCHOR, Plan
-from viewpass.solve.question.comparison import adjusted_mutual_information, difference
+from viewpass.solve.question.comparison import difference
 from viewpass.solve.question.hidden_views import Fold, Question, Scaled, Score
 from viewpass.solve.ridge import start_ridge
 from viewpass.sums.chunk_step import ChunkStep, Outcome
@@ -40,7 +40,7 @@ from viewpass.views.seeds import own_generator
 ANCHOR_VALUES = 2**22  # columns x anchors that are tried, unless that leaves too few anchors
 PLAIN_UPDATES = 6  # of the centres of clusters, before the ridge is known
 RESTARTS = 5  # of the k-means that cuts a graph
-SEPARATED = 0.95  # agreement of labels by some views with those by all: clusters are well separated
+SEPARATED = 0.99  # of rows have the same label by some views as by all: clusters are well separated
 
 
 class Fitted(NamedTuple):
@@ -155,10 +155,8 @@ def _separated(
     """Whether rows have the same labels without each group of views as with all they have."""
     for group, each in zip(groups, labels, strict=True):
         both = (each >= 0) & (rows.inverse[list(group)] > 0).any(axis=0)
-        if (
-            len(np.unique(whole[both])) < 2
-            or adjusted_mutual_information(each[both], whole[both]) < SEPARATED
-        ):
+        kept = each[both] == whole[both]
+        if len(np.unique(whole[both])) < 2 or kept.mean() < SEPARATED:
             return False
     return True
 
