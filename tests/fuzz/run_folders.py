@@ -88,7 +88,7 @@ def trial(random, folder):
     shown = io.StringIO()
     with contextlib.suppress(vp.ViewpassError), contextlib.redirect_stdout(shown):
         about, how = {"stream_labels": begun.once}, {"resume": True, "every": 1, "as_json": True}
-        fit.run(*parts(begun, folder), out, about, how)
+        fit.run(*parts(begun, folder), RunFolder(out), about, None, **how, report=True)
     with contextlib.suppress(vp.ViewpassError, FileNotFoundError):
         vp.load(out / "model.viewpass")
 

@@ -15,10 +15,12 @@ import typer
 
 from viewpass.cli.arguments import open_data
 from viewpass.cli.clusters import SHOWN, cluster_lines
-from viewpass.errors import FileError, SettingError, printable
+from viewpass.errors import FileError, printable
 from viewpass.estimators.persistence import load
+from viewpass.labels.formats import which_labels
 from viewpass.model.choice import Choice
 from viewpass.runs.folder import RunFolder, read_checkpoint
+from viewpass.runs.labels import ROWS, RunLabels, is_label_file
 from viewpass.runs.summary import summary, view_figures
 from viewpass.sources.bundle import Bundle, load_bundle
 from viewpass.sources.mat import load_mat
@@ -44,59 +46,26 @@ def kind_of(path: Path) -> str:
         return "run"
     if path.is_file() and is_ours(path):
         return "model"
-    return "labels" if path.is_file() and _labels_of(path) is not None else "data"
-
-
-def _labels_of(path: Path) -> tuple[str, Callable[[], Any]] | None:
-    """Which labels a Parquet or Arrow IPC file says it holds, and what reads its clusters; or None."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from viewpass.labels.formats import label_format, which_labels
-    from viewpass.sources.arrow.batches import UNREADABLE
-
-    def parquet() -> Any:
-        return pq.read_table(path, columns=["cluster"])["cluster"]
-
-    def ipc() -> Any:
-        with pa.OSFile(str(path)) as file:
-            return pa.ipc.open_file(file).read_all()["cluster"]
-
-    try:
-        format = label_format(path)
-        if format == "Parquet":
-            which, read = which_labels(pq.read_schema(path)), parquet
-        elif format == "Arrow IPC":
-            with pa.OSFile(str(path)) as file:
-                which, read = which_labels(pa.ipc.open_file(file).schema), ipc
-        else:
-            return None
-    except (SettingError, *UNREADABLE):  # reading it as data says what is wrong
-        return None
-    return None if which is None else (which, read)
+    return "labels" if path.is_file() and is_label_file(path) else "data"
 
 
 def of_labels(path: Path) -> dict[str, Any]:
     """Which labels a file holds, and the rows of each cluster."""
-    import pyarrow as pa
-
-    found = _labels_of(path)
-    assert found is not None
-    which, read = found
-    try:
-        clusters = np.asarray(read())
-        if clusters.max(initial=-1) > MOST_CLUSTERS:
-            raise ValueError(f"there is no cluster {clusters.max()}")
-        sizes = np.bincount(clusters[clusters >= 0]).tolist()
-    except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as problem:
-        raise FileError(f"{path} is damaged ({type(problem).__name__}: {problem}).") from problem
+    labels, sizes, n_none = RunLabels(path), np.zeros(0, dtype=np.int64), 0
+    for table in labels.tables(ROWS, ["cluster"]):
+        clusters = np.asarray(table["cluster"])
+        if clusters.dtype != np.int32 or clusters.max(initial=-1) > MOST_CLUSTERS:
+            raise FileError(f"{path} is damaged (its clusters are no labels).")
+        counts = np.bincount(clusters[clusters >= 0], minlength=len(sizes))
+        counts[: len(sizes)] += sizes
+        sizes, n_none = counts, n_none + int((clusters < 0).sum())
     return {
         "kind": "labels",
         "path": str(path),
-        "which_labels": which,
-        "rows": len(clusters),
-        "rows_without_any_view": int((clusters < 0).sum()),
-        "clusters": sizes,
+        "which_labels": which_labels(labels.schema),
+        "rows": labels.n_rows,
+        "rows_without_any_view": n_none,
+        "clusters": sizes.tolist(),
     }
 
 

@@ -24,9 +24,17 @@ from viewpass.labels.columns import NAME, ROW, with_names
 from viewpass.labels.formats import IDS, which_labels
 from viewpass.labels.parts import MANIFEST
 from viewpass.runs.folder import RunFolder
-from viewpass.sources.arrow.batches import resized
+from viewpass.sources.arrow.batches import UNREADABLE, resized
 
 ROWS = 2**16  # read at a time
+
+
+def is_label_file(path: Path) -> bool:
+    """Whether a file is Parquet, and says which labels it holds."""
+    try:
+        return which_labels(pq.read_schema(path)) is not None
+    except UNREADABLE:  # reading it as data says what is wrong
+        return False
 
 
 class RunLabels:
