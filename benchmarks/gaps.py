@@ -23,8 +23,7 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 
 import viewpass as vp
 from benchmarks.real import DIGIT_VIEWS, bundle_of
-from viewpass.evaluate import nmi
-from viewpass.evaluate.missing import remove_per_view
+from viewpass.evaluate import make_mask, nmi
 
 VIEWS = {"mfeat": DIGIT_VIEWS, "mnist_hog5000": None}
 SHARES = (0.1, 0.3, 0.5)
@@ -42,7 +41,7 @@ def load(name: str) -> tuple[list[Any], Any]:
 def with_gaps(views: list[Any], share: float, pattern: str, seed: int) -> tuple[list[Any], Any]:
     """Views with values removed, and the mask of views that rows have."""
     rng = np.random.default_rng(seed)
-    observed = remove_per_view(len(views[0]), len(views), MISSING_VIEWS, random_state=seed)
+    observed = make_mask("paper", len(views[0]), len(views), MISSING_VIEWS, random_state=seed)
     made = []
     for v, view in enumerate(views):
         x = view.copy()

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse
 
 from benchmarks.data import Data
-from viewpass.evaluate import remove_per_view
+from viewpass.evaluate import make_mask
 
 BLOCK = 4096  # rows generated at a time
 
@@ -22,7 +22,7 @@ def dense(
     """Standard normal centres, rows around them with `noise` standard deviations, float32."""
     rng = np.random.default_rng(seed)
     classes = rng.integers(n_classes, size=n_rows).astype(np.int32)
-    there = remove_per_view(n_rows, len(widths), missing, rng)
+    there = make_mask("paper", n_rows, len(widths), missing, rng)
     views = []
     for number, width in enumerate(widths):
         centres = rng.standard_normal((n_classes, width), dtype=np.float32)
@@ -71,7 +71,7 @@ def sparse(
     """Texts: Zipf words, a part of them from the topic's vocabulary; TF-IDF, CSR float32 and int32."""
     rng = np.random.default_rng(seed)
     classes = rng.integers(n_classes, size=n_rows).astype(np.int32)
-    there = remove_per_view(n_rows, len(widths), missing, rng)
+    there = make_mask("paper", n_rows, len(widths), missing, rng)
     views = [
         _texts(classes, there[:, number], width, n_classes, nonzeros, rng)
         for number, width in enumerate(widths)

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.data import Data
 from viewpass import load_bundle
-from viewpass.evaluate import remove_per_view
+from viewpass.evaluate import make_mask
 from viewpass.sources.bundle import Bundle
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
@@ -22,7 +22,7 @@ class NoDataError(Exception):
 
 def digit(n_rows: int, *, missing: float, seed: int) -> Data:
     data = shuffled("mfeat", n_rows, seed=seed, names=DIGIT_VIEWS)
-    there = remove_per_view(data.n_rows, len(data.views), missing, seed)
+    there = make_mask("paper", data.n_rows, len(data.views), missing, seed)
     for number, view in enumerate(data.views):
         view[~there[:, number]] = np.nan
     return data

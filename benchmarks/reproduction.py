@@ -13,7 +13,7 @@ import numpy as np
 
 import viewpass as vp
 from benchmarks.real import DIGIT_VIEWS, bundle_of
-from viewpass.evaluate import accuracy, nmi, remove_per_view
+from viewpass.evaluate import accuracy, make_mask, nmi
 
 N_SEEDS = 50
 Setting = tuple[int | str, int, float]  # rows per chunk or IMC, passes, missing rate
@@ -38,7 +38,7 @@ def fitted(setting: Setting, views: list[np.ndarray], truth: np.ndarray, seed: i
     size, n_passes, rate = setting
     rng = np.random.default_rng([seed, int(10 * rate)])
     order = rng.permutation(len(truth))
-    observed = remove_per_view(len(truth), len(views), rate, rng)
+    observed = make_mask("paper", len(truth), len(views), rate, rng)
     published = {"alpha": 0.1, "init": "random", "random_state": rng}
     model = (
         vp.IMC(10, n_init=1, **published)

@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import viewpass as vp
-from viewpass.evaluate import nmi, remove_per_view
+from viewpass.evaluate import make_mask, nmi
 from viewpass.evaluate.digits import digit_views
 
 digits = load_digits()
 order = np.random.default_rng(0).permutation(len(digits.target))
 views, classes = digit_views(digits.images[order]), digits.target[order]
 
-observed = remove_per_view(len(classes), len(views), 0.3, random_state=0)
+observed = make_mask("paper", len(classes), len(views), 0.3, random_state=0)
 for view, seen in zip(views.values(), observed.T, strict=True):
     view[~seen] = np.nan  # a row of NaN is a missing view
 

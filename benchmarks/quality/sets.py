@@ -14,7 +14,7 @@ import scipy.sparse
 
 from benchmarks.data import Data
 from benchmarks.real import DIGIT_VIEWS, bundle_of
-from viewpass.evaluate import remove_per_view
+from viewpass.evaluate import make_mask
 
 NATURAL = "natural"
 RATES = ("0.3", "0.4")
@@ -47,7 +47,7 @@ class RealSet:
         if bundle.observed is not None:
             there &= bundle.observed[order]
         if missing != NATURAL:
-            there = remove_per_view(len(there), len(views), float(missing), seed, observed=there)
+            there = make_mask("paper", len(there), len(views), float(missing), seed, observed=there)
         views = [_without(view, ~there[:, number]) for number, view in enumerate(views)]
         return Data(views, bundle.labels[order].astype(np.int32))
 

@@ -11,7 +11,7 @@ import oracle
 import viewpass as vp
 from cases import cases
 from inputs import PUBLISHED
-from viewpass.evaluate import remove_per_view
+from viewpass.evaluate import make_mask
 
 # Random rows may be too few for the clusters asked for.
 pytestmark = pytest.mark.filterwarnings("ignore:only .* clusters have rows")
@@ -92,7 +92,7 @@ def test_digit_gives_what_the_oracle_gives(data_folder, rate):
     rng = np.random.default_rng(7)
     order = rng.permutation(bundle.n_rows)
     views = [bundle.views[name][order] for name in DIGIT]
-    observed = remove_per_view(bundle.n_rows, len(views), rate, rng)
+    observed = make_mask("paper", bundle.n_rows, len(views), rate, rng)
     compare(views, views, observed, n_clusters=10, alpha=0.1, chunk_size=50, rng=rng)
 
 
@@ -102,7 +102,7 @@ def test_webkb_gives_what_the_oracle_gives(data_folder):
     rng = np.random.default_rng(8)
     order = rng.permutation(bundle.n_rows)
     views = [x[order] for x in bundle.views.values()]
-    observed = remove_per_view(bundle.n_rows, len(views), 0.3, rng)
+    observed = make_mask("paper", bundle.n_rows, len(views), 0.3, rng)
     dense = [x.toarray() for x in views]
     compare(views, dense, observed, n_clusters=2, alpha=10.0, chunk_size=50, rng=rng)
 

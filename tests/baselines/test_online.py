@@ -11,7 +11,7 @@ from baselines.slow import filled_chunks, omvc, onmf, planted
 from viewpass.baselines.factors import newton_step, nnls, quadratic
 from viewpass.baselines.omvc_stream import OMVCStream
 from viewpass.baselines.onmf import ONMFStream
-from viewpass.evaluate import remove_per_view
+from viewpass.evaluate import make_mask
 from viewpass.views.chunk import Chunk
 from zipped import zipped
 
@@ -19,7 +19,7 @@ from zipped import zipped
 def incomplete(seed, **more):
     rng = np.random.default_rng(seed)
     views, groups = planted(rng, noise=0.3, **more)
-    observed = remove_per_view(len(groups), len(views), 0.3, rng)
+    observed = make_mask("paper", len(groups), len(views), 0.3, rng)
     observed[0] = True
     return views, observed, groups
 

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import viewpass as vp
-from viewpass.evaluate import remove_per_view
+from viewpass.evaluate import make_mask
 
 FOLDER = Path(os.environ.get("VIEWPASS_DATA", Path(__file__).parents[3] / "shared" / "data"))
 REAL = {"digit": "mfeat", "digit-2000": "mfeat", "webkb": "webkb"}
@@ -115,7 +115,7 @@ def digit(n_rows, chunk_size):
     """Digit, shuffled, without 30 % of each view."""
     bundle = vp.load_bundle(FOLDER / "mfeat.npz")
     order = np.random.default_rng(7).permutation(bundle.n_rows)[:n_rows]
-    observed = remove_per_view(n_rows, 5, 0.3, random_state=7)
+    observed = make_mask("paper", n_rows, 5, 0.3, random_state=7)
     views = [bundle.views[name][order].astype(np.float64) for name in ("fou", "fac", "kar", "pix", "zer")]
     for v, x in enumerate(views):
         x[~observed[:, v]] = np.nan

@@ -9,7 +9,7 @@ import viewpass as vp
 from cases import computing
 from inputs import GAPS, IMAGE, PLAIN, TEXT, N, assert_same, csr, learnt, small, with_gaps
 from viewpass.algorithm1.algorithm1 import Algorithm1, Settings
-from viewpass.evaluate import nmi, remove_per_view
+from viewpass.evaluate import make_mask, nmi
 from viewpass.sums.rules import Rules, Workspace
 from viewpass.views.chunk import Chunk
 
@@ -189,7 +189,7 @@ def test_standard_is_no_worse_than_unit_on_digits(data_folder):
     for seed in range(4):
         order = np.random.default_rng(seed).permutation(2000)
         views = {name: digits.views[name][order] for name in names}
-        observed = remove_per_view(2000, 5, 0.3, seed)
+        observed = make_mask("paper", 2000, 5, 0.3, seed)
         for scale in ("unit", "standard"):
             settings = {**PLAIN, "scale": scale}
             model = vp.ViewPass(10, random_state=seed, **settings).fit(views, observed=observed)

@@ -104,8 +104,6 @@ def test_what_makes_no_sense_is_refused():
         make_mask("P3", 10, 1, 0.5)
     with pytest.raises(vp.DataError, match="needs labels"):
         make_mask("by-class", 10, 2, 0.5)
-    with pytest.raises(vp.SettingError, match="rate has 3 values for 2 views"):
-        vp.evaluate.remove_per_view(10, 2, [0.1, 0.2, 0.3])
     with pytest.raises(vp.DataError, match="bool array of rows x views"):
         vp.audit([[1, 0]])
     with pytest.raises(vp.DataError, match="1 names for 2 views"):

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 
 import viewpass as vp
-from viewpass.evaluate import nmi
+from viewpass.evaluate import make_mask, nmi
 from viewpass.evaluate.data import load_digit, load_webkb
-from viewpass.evaluate.missing import remove_per_view
 
 
 def fitted(bundle, seed, rate, **settings):
     views = list(bundle.views.values())
     n_rows = len(bundle.labels)
     order = np.random.default_rng(seed).permutation(n_rows)
-    observed = remove_per_view(n_rows, len(views), rate, random_state=seed)
+    observed = make_mask("paper", n_rows, len(views), rate, random_state=seed)
     n_clusters = len(set(bundle.labels.tolist()))
     model = vp.ViewPass(n_clusters, random_state=seed, **settings).fit(
         [x[order] for x in views], observed=observed

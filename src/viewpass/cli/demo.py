@@ -27,7 +27,7 @@ from viewpass.errors import SettingError
 from viewpass.estimators.imc import IMC
 from viewpass.estimators.opimc import OPIMC
 from viewpass.estimators.viewpass import ViewPass
-from viewpass.evaluate import accuracy, nmi, remove_per_view
+from viewpass.evaluate import accuracy, make_mask, nmi
 from viewpass.evaluate.digits import digit_views
 from viewpass.kernels.backend import native
 
@@ -68,7 +68,7 @@ def make_trial(seed: int) -> DemoData:
     rows = np.random.default_rng(order).permutation(len(data.images))
     images = data.images[rows]
     views = digit_views(images)
-    observed = remove_per_view(len(rows), len(views), RATE, random_state=mask)
+    observed = make_mask("paper", len(rows), len(views), RATE, random_state=mask)
     return DemoData(rows, images, data.target[rows], views, observed, start)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from viewpass.evaluate.data import load_digit, load_reuters, load_webkb, load_youtube, make_like
 from viewpass.evaluate.events import event_scores
 from viewpass.evaluate.harness.benchmark import benchmark
-from viewpass.evaluate.missing import remove_partial_rows, remove_per_view, remove_windows
 from viewpass.evaluate.protocols import PROTOCOLS as PROTOCOLS
 from viewpass.evaluate.protocols import make_mask
 from viewpass.evaluate.scores import accuracy, ari, nmi, pair_f, purity, scores
@@ -26,8 +25,5 @@ __all__ = [
     "nmi",
     "pair_f",
     "purity",
-    "remove_partial_rows",
-    "remove_per_view",
-    "remove_windows",
     "scores",
 ]

@@ -1,8 +1,7 @@
-"""Generators of missing views, by the three protocols of the literature; `protocols.py` has more, by name.
+"""Rules that remove views as papers did: exact shares, windows of one order, partial rows.
 
-The three are not comparable: "rate 0.5" of one paper is about "share 1" of another. Each generator
-returns an `observed` mask (rows x views, True where a view is kept), can start from views that
-are missing already, and leaves at least one view to every row that had one.
+Each takes the views present at the start, a rate and a random generator, and gives the mask of the views
+kept. `protocols.py` gives the rules their names.
 """
 
 from __future__ import annotations
@@ -11,86 +10,33 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
-from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from viewpass.errors import DataError, SettingError
-from viewpass.views.seeds import Seed, as_generator
+from viewpass.errors import SettingError
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
-def remove_per_view(
-    n_rows: int,
-    n_views: int,
-    rate: float | Sequence[float],
-    random_state: Seed = None,
-    *,
-    observed: npt.ArrayLike | None = None,
-) -> Mask:
-    """Remove the same share of rows from each view: the protocol of OPIMC and of the surveys.
+def exact_per_view(before: Mask, rates: Sequence[float], rng: np.random.Generator) -> Mask:
+    """Remove floor(rate x rows observed in it) random rows from each view: OPIMC, the surveys.
 
-    From each view, floor(rate x rows observed in it) random rows are removed. A row that would
-    lose its last view gets a random one back, and another row with more than one view loses that
-    view instead, so that each view's rate stays exact.
-
-    Parameters
-    ----------
-    n_rows, n_views : int
-        Shape of the mask.
-    rate : float, or a sequence of one per view
-        Share of its rows that each view loses, 0 to 1 - 1 / n_views for complete data.
-    random_state : None, int, numpy.random.RandomState or numpy.random.Generator
-        The same int gives the same mask.
-    observed : array-like of bool of shape (n_rows, n_views), optional
-        Views present at the start; all of them by default.
-
-    Returns
-    -------
-    numpy.ndarray of bool of shape (n_rows, n_views)
-
-    Raises
-    ------
-    SettingError
-        If a setting is invalid, or the rate is too high to leave every row a view.
-    DataError
-        If `observed` is not a bool mask of that shape.
-
-    Examples
-    --------
-    >>> from viewpass.evaluate import remove_per_view
-    >>> observed = remove_per_view(1000, 3, 0.4, random_state=0)
-    >>> observed.sum(axis=0).tolist(), bool(observed.any(axis=1).all())
-    ([600, 600, 600], True)
+    A row that would lose its last view gets a random one back, and another row with more than one view
+    loses that view instead, so that each view's rate stays exact.
     """
-    before = starting_mask(n_rows, n_views, observed)
-    rates: list[Any] = [rate] * n_views if np.ndim(rate) == 0 else list(rate)  # type: ignore[arg-type]
-    if len(rates) != n_views:
-        raise SettingError(
-            f"rate has {len(rates)} values for {n_views} views. Pass one per view, or a number."
-        )
-    rng = as_generator(random_state)
     kept = before.copy()
-    for view, share in enumerate(rates):
+    for view, rate in enumerate(rates):
         rows = np.flatnonzero(before[:, view])
-        kept[rng.permutation(rows)[: _floor(checked_share("rate", share) * rows.size)], view] = False
+        kept[rng.permutation(rows)[: _floor(rate * rows.size)], view] = False
     _swap_directly(kept, before, rng)
-    _swap_along_chains(kept, before, rng, ", ".join(f"{share:g}" for share in dict.fromkeys(rates)))
+    _swap_along_chains(kept, before, rng, ", ".join(f"{rate:g}" for rate in dict.fromkeys(rates)))
     return kept
 
 
-def remove_windows(
-    n_rows: int,
-    n_views: int,
-    rate: float,
-    random_state: Seed = None,
-    *,
-    observed: npt.ArrayLike | None = None,
-) -> Mask:
-    """Remove consecutive blocks of one shuffled order of the rows: the protocol of OMVC.
+def windows(before: Mask, rate: float, rng: np.random.Generator) -> Mask:
+    """Remove consecutive blocks of one shuffled order of the rows: OMVC.
 
     Rows 1, 2, ... are shuffled once and the order is repeated cyclically; each view in turn loses
     the next ceil(rate x n_rows) rows of it, so that rows lose nearly equal numbers of views. Row 0
@@ -99,29 +45,13 @@ def remove_windows(
     A row that would lose its last view keeps a random one. On complete data this affects fewer than
     2 x n_views rows, and only at a rate close to 1 - 1 / n_views; with views missing already it can
     make a view lose less than its block.
-
-    Parameters
-    ----------
-    rate : float
-        Share of all rows that each view loses, 0 to 1 - 1 / n_views.
-    n_rows, n_views, random_state, observed
-        As in `remove_per_view`, and so are the result and the errors.
-
-    Examples
-    --------
-    >>> from viewpass.evaluate import remove_windows
-    >>> observed = remove_windows(101, 4, 0.2, random_state=0)
-    >>> observed.sum(axis=0).tolist(), observed[0].tolist()
-    ([80, 80, 80, 80], [True, True, True, True])
     """
-    before = starting_mask(n_rows, n_views, observed)
-    rate = checked_share("rate", rate)
+    n_rows, n_views = before.shape
     if round(rate * n_views, 9) > n_views - 1:
         raise SettingError(
             f"rate is {rate:g}: with {n_views} views, more than {1 - 1 / n_views:g} leaves rows "
             "without any view. Lower the rate."
         )
-    rng = as_generator(random_state)
     order = 1 + rng.permutation(n_rows - 1)
     block = min(_ceil(rate * n_rows), n_rows - 1)
     kept = before.copy()
@@ -133,72 +63,20 @@ def remove_windows(
     return kept
 
 
-def remove_partial_rows(
-    n_rows: int,
-    n_views: int,
-    share: float,
-    random_state: Seed = None,
-    *,
-    observed: npt.ArrayLike | None = None,
-) -> Mask:
-    """Make a share of the rows partial: the protocol of the anchor family (IMVC-CBG and others).
+def partial_rows(before: Mask, rate: float, rng: np.random.Generator) -> Mask:
+    """Make a share of the rows partial: the anchor family (IMVC-CBG and others).
 
-    Of the rows with two views or more, floor(share x their number) random ones become partial:
-    each keeps a random subset of its views, neither none nor all, every subset equally likely. So a
-    view loses about share / 2 of its rows. With the same int as `random_state`, the mask of a
-    higher share only removes more from the mask of a lower one.
-
-    Parameters
-    ----------
-    share : float
-        Share of the rows that become partial, 0 to 1.
-    n_views : int
-        Two or more.
-    n_rows, random_state, observed
-        As in `remove_per_view`, and so are the result and the errors.
-
-    Examples
-    --------
-    >>> from viewpass.evaluate import remove_partial_rows
-    >>> observed = remove_partial_rows(1000, 3, 0.4, random_state=0)
-    >>> int((~observed.all(axis=1)).sum()), bool(observed.any(axis=1).all())
-    (400, True)
+    Of the rows with two views or more, floor(rate x their number) random ones become partial: each keeps
+    a random subset of its views, neither none nor all, every subset equally likely. So a view loses about
+    rate / 2 of its rows. With the same seed, the mask of a higher rate only removes more.
     """
-    before = starting_mask(n_rows, n_views, observed)
-    share = checked_share("share", share)
-    if n_views < 2:
-        raise SettingError("n_views is 1: a row cannot keep a part of one view. Pass 2 or more.")
-    rng = as_generator(random_state)
     kept = before.copy()
     rows = rng.permutation(np.flatnonzero(before.sum(axis=1) >= 2))
-    # Subsets are drawn for all rows, needed or not, so that a higher share extends a lower one.
+    # Subsets are drawn for all rows, needed or not, so that a higher rate extends a lower one.
     subsets = _random_proper_subsets(before[rows], rng)
-    n_partial = _floor(share * rows.size)
+    n_partial = _floor(rate * rows.size)
     kept[rows[:n_partial]] = subsets[:n_partial]
     return kept
-
-
-def starting_mask(n_rows: int, n_views: int, observed: npt.ArrayLike | None) -> Mask:
-    """Check the shape of a mask and the views present at the start."""
-    for name, value in (("n_rows", n_rows), ("n_views", n_views)):
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-            raise SettingError(f"{name} is {value!r}. Pass an int that is 1 or more.")
-    if observed is None:
-        return np.ones((n_rows, n_views), dtype=np.bool_)
-    mask = np.asarray(observed)
-    if mask.dtype != np.bool_ or mask.shape != (n_rows, n_views):
-        raise DataError(
-            f"observed is of type {mask.dtype} and shape {mask.shape}. Pass a bool array of shape "
-            f"({n_rows}, {n_views}): n_rows x n_views, True where a row has the view."
-        )
-    return mask
-
-
-def checked_share(name: str, value: float) -> float:
-    """Check a number from 0 to 1."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise SettingError(f"{name} is {value!r}. Pass a number from 0 to 1.")
-    return float(value)
 
 
 def _floor(product: float) -> int:

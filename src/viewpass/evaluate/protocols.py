@@ -7,20 +7,13 @@ missing already. `audit` says what a mask really is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral, Real
 
 import numpy as np
 import numpy.typing as npt
 
 from viewpass.errors import DataError, SettingError
-from viewpass.evaluate.missing import (
-    Mask,
-    checked_share,
-    random_views,
-    remove_partial_rows,
-    remove_per_view,
-    remove_windows,
-    starting_mask,
-)
+from viewpass.evaluate.missing import Mask, exact_per_view, partial_rows, random_views, windows
 from viewpass.views.seeds import Seed, as_generator
 
 
@@ -51,11 +44,6 @@ def _exact_cells(before: Mask, rate: float, rng: np.random.Generator) -> Mask:
     return kept
 
 
-def _unbalanced(before: Mask, rate: float, rng: np.random.Generator) -> Mask:
-    n_rows, n_views = before.shape
-    return remove_per_view(n_rows, n_views, _ramp(rate, n_views), rng, observed=before)
-
-
 def _protected(before: Mask, rng: np.random.Generator) -> Mask:
     """One random view of each row."""
     one = np.zeros_like(before)
@@ -70,19 +58,15 @@ def _ramp(rate: float, n: int, most: float = 1.0) -> list[float]:
     return [float(rate + room * place) for place in np.linspace(-1, 1, n)]
 
 
-def _as_published(remove: Callable[..., Mask]) -> Callable[[Mask, float, np.random.Generator], Mask]:
-    return lambda before, rate, rng: remove(*before.shape, rate, rng, observed=before)
-
-
 RULES: dict[str, Callable[[Mask, float, np.random.Generator], Mask]] = {
-    "paper": _as_published(remove_per_view),
+    "paper": lambda before, rate, rng: exact_per_view(before, [rate] * before.shape[1], rng),
     "P1": _lose_one,
     "P2": _protect_one,
     "P3": _each_cell,
     "P4": _exact_cells,
-    "partial-rows": _as_published(remove_partial_rows),
-    "windows": _as_published(remove_windows),
-    "unbalanced": _unbalanced,
+    "partial-rows": partial_rows,
+    "windows": windows,
+    "unbalanced": lambda before, rate, rng: exact_per_view(before, _ramp(rate, before.shape[1]), rng),
 }
 PROTOCOLS = {
     "paper": "each view loses exactly floor(r n) of its rows (OPIMC, the surveys)",
@@ -141,11 +125,15 @@ def make_mask(
     """
     if protocol not in PROTOCOLS:
         raise SettingError(f"protocol is {protocol!r}. Choose one of {', '.join(PROTOCOLS)}.")
-    before, rate = starting_mask(n_rows, n_views, observed), checked_share("rate", rate)
-    if n_views < 2 and rate:
-        raise SettingError("n_views is 1: a row that loses its only view is lost. Pass 2 or more, or rate 0.")
-    rng = as_generator(random_state)
-    if rate == 0:
+    before = _starting_mask(n_rows, n_views, observed)
+    if not isinstance(rate, Real) or isinstance(rate, bool) or not 0 <= rate <= 1:
+        raise SettingError(f"rate is {rate!r}. Pass a number from 0 to 1.")
+    rate, rng = float(rate), as_generator(random_state)
+    if n_views < 2:
+        if rate:
+            raise SettingError(
+                "n_views is 1: a row that loses its only view is lost. Pass 2 or more, or rate 0."
+            )
         return before.copy()
     if protocol != "by-class":
         return RULES[protocol](before, rate, rng)
@@ -155,5 +143,21 @@ def make_mask(
     names, kept = np.unique(classes), before.copy()
     for name, own in zip(names, _ramp(rate, len(names), 1 - 1 / n_views), strict=True):
         rows = classes == name
-        kept[rows] = remove_per_view(int(rows.sum()), n_views, own, rng, observed=before[rows])
+        kept[rows] = exact_per_view(before[rows], [own] * n_views, rng)
     return kept
+
+
+def _starting_mask(n_rows: int, n_views: int, observed: npt.ArrayLike | None) -> Mask:
+    """Check the shape of a mask and the views present at the start."""
+    for name, value in (("n_rows", n_rows), ("n_views", n_views)):
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+            raise SettingError(f"{name} is {value!r}. Pass an int that is 1 or more.")
+    if observed is None:
+        return np.ones((n_rows, n_views), dtype=np.bool_)
+    mask = np.asarray(observed)
+    if mask.dtype != np.bool_ or mask.shape != (n_rows, n_views):
+        raise DataError(
+            f"observed is of type {mask.dtype} and shape {mask.shape}. Pass a bool array of shape "
+            f"({n_rows}, {n_views}): n_rows x n_views, True where a row has the view."
+        )
+    return mask
