@@ -17,15 +17,15 @@ from math import isqrt
 import numpy as np
 from scipy.sparse import issparse
 
-from viewpass.graph.cut import Products, merges
+from viewpass.graph.cut import merges
 from viewpass.graph.neighbours import NEAREST, neighbour_links
 from viewpass.graph.soft_assignment import searched_updates
 from viewpass.graph.spectral import cut
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import FEWEST_GROUPED, Integers, Labels
-from viewpass.solve import small_clusters
 from viewpass.solve.few_columns import in_few_columns
 from viewpass.solve.ridge import start_ridge
+from viewpass.solve.small_clusters import near_merges
 from viewpass.sums.chunk_step import ChunkStep, Outcome, State
 from viewpass.views.rows import MeasuredRows
 
@@ -110,22 +110,15 @@ def merged(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.
         return None
     rows_per_seed = WIDE_ROWS_PER_SEED if rows.n_columns > n_seen else ROWS_PER_SEED
     ridge = start_ridge(rows.n_counted, n_clusters, step.rules.alpha)
-    if rows.sparse and n_small <= TABLE_SMALL:
-        drawn = _rows_to_seed_from(rows, n_small, rng, rows_per_seed)
-        seeds = seeded_labels(drawn, n_small, rng, step.workspace.n_threads)
-        found = small_clusters.assigned(rows, drawn, seeds, n_small, step)
-        products = small_clusters.products(rows, found, n_small, step.workspace)
+    outcome = _from_seeds(rows, n_small, step.at_most(1), rng, rows_per_seed=rows_per_seed)
+    found, total = outcome.labels, outcome.total
+    del outcome
+    if n_small > TABLE_SMALL:
+        merging = near_merges(total, n_small - n_clusters, ridge, rows, step.workspace)
     else:
-        outcome = _from_seeds(rows, n_small, step.at_most(1), rng, rows_per_seed=rows_per_seed)
-        found, total = outcome.labels, outcome.total
-        del outcome
-        if n_small > TABLE_SMALL:
-            cluster_of = small_clusters.merged_labels(total, n_clusters, ridge, rows, step.workspace)
-            del total
-            return step.from_labels(rows, np.append(cluster_of, -1)[found].astype(np.int32), n_clusters)
-        products = Products.of(total)
-    cluster_of = merges(products, ridge, to_mean=True).labels(n_clusters)
-    labels = np.append(cluster_of, -1)[found].astype(np.int32)
+        merging = merges(total, ridge, to_mean=True)
+    del total
+    labels = np.append(merging.labels(n_clusters), -1)[found].astype(np.int32)
     return step.from_labels(rows, labels, n_clusters)
 
 

@@ -9,7 +9,7 @@ import viewpass as vp
 from graphs import ridged_objective
 from viewpass.evaluate import nmi
 from viewpass.solve import starts
-from viewpass.solve.small_clusters import _near, merged_labels, near_merges
+from viewpass.solve.small_clusters import _near, near_merges
 from viewpass.solve.starts import TABLE_SMALL, from_merges
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules, Workspace
@@ -54,7 +54,7 @@ def test_parts_of_a_cluster_are_put_together_again():
     parts = classes + 40 * np.random.default_rng(3).integers(3, size=1600)
     parts[~observed.any(axis=1)] = -1
     rows, total = of(parts, views, observed, 120)
-    found = merged_labels(total, 40, 3.0, rows, Workspace(1))
+    found = near_merges(total, 80, 3.0, rows, Workspace(1)).labels(40)
     np.testing.assert_array_equal(found, np.arange(120) % 40)
 
 
@@ -67,7 +67,7 @@ def test_the_number_of_clusters_is_the_one_asked_for_whatever_is_near(n_clusters
     labels[labels >= 36] = 0  # and some are empty
     observed[labels == 0] = True
     rows, total = of(labels, views, observed, 60)
-    found = merged_labels(total, n_clusters, 0.5, rows, Workspace(1))
+    found = near_merges(total, 60 - n_clusters, 0.5, rows, Workspace(1)).labels(n_clusters)
     assert sorted(set(found.tolist())) == list(range(n_clusters))
 
 
