@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import viewpass as vp
+from benchmarks import machine
 from benchmarks.data import Data, observed
 from benchmarks.quality.cells import Cell, Cells, Key
 from benchmarks.quality.page import filled
@@ -166,7 +167,7 @@ def main() -> int:
     parser.add_argument("--page", type=Path, help="page to put the table into: docs/measured/defaults.md")
     options = parser.parse_args()
     small = [name for name, each in SETS.items() if each.n_rows <= MOST_ROWS and name != DIGIT_SORTED]
-    cells = Cells(options.out / "cells.jsonl")
+    cells = Cells(options.out / f"{machine.code_digest()}.jsonl")
     if not options.report:
         run(cells, options.only.split(",") if options.only else small, options.seeds, again=options.again)
     text = table(cells, options.seeds)

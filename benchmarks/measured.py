@@ -100,13 +100,13 @@ def write_page(page: str, out: Path, *, quick: bool, again: bool) -> None:
     """Run the commands of a page that have not been run, and put what they print between its marks."""
     steps = PAGE_STEPS[page]
     about = _about(quick and any(step.quick != step.full for step in steps))
-    ran = dict[str, str]()
+    ran, code = dict[str, str](), machine.code_digest()
     for step in steps:
         shown = step.text(quick)
         if shown is None:
             print(f"{page}: {step.title}: left out of a quick run", flush=True)
             continue
-        kept = out / f"{page}-{_digest(shown)}.md"
+        kept = out / f"{page}-{sha256((shown + code).encode()).hexdigest()[:12]}.md"
         if again or not kept.exists():
             began = time.perf_counter()
             text = as_markdown(output(step.command(quick)))
@@ -177,14 +177,6 @@ def _about(reduced: bool) -> str:
     )
     sizes = " A quick run: smaller sizes and fewer runs than the commands have by default." if reduced else ""
     return f"{facts['processor']}, {facts['cores']} processors, {libraries}.{sizes}{busy}"
-
-
-def _digest(command: str) -> str:
-    """A command on the package's own files as they are: others are measured anew."""
-    digest = sha256(command.encode())
-    for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "native").rglob("*.?pp")]):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
 
 
 def _options() -> argparse.Namespace:
