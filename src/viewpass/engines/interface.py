@@ -137,7 +137,8 @@ def read_stage(engine: Engine, fitting: Fitting) -> None:
     if fitting.model is None:
         fitting.start(*sample(engine, fitting.sample.size))
     else:
-        fitting.add(tally(engine, fitting.model))
+        task = partial(partitions.tally, model=partitions.light(fitting.model), limit=fitting.limit)
+        fitting.add(_total(engine, task))
 
 
 def sample(engine: Engine, size: Size) -> Drawn:
@@ -152,11 +153,6 @@ def sample(engine: Engine, size: Size) -> Drawn:
     if not engine.ordered:
         drawn = replace(drawn, numbers=np.arange(drawn.n_rows, dtype=np.int64))
     return Drawn(drawn, found.schema, found.n_rows)
-
-
-def tally(engine: Engine, model: Model) -> Tally:
-    """What all rows add up to under a model."""
-    return _total(engine, partial(partitions.tally, model=partitions.light(model)))
 
 
 def _total(engine: Engine, task: Task[Tally]) -> Tally:

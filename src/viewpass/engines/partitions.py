@@ -17,7 +17,8 @@ import numpy as np
 from viewpass.kernels.grid import Array
 from viewpass.model.model import Model
 from viewpass.model.model import label as labels_of
-from viewpass.sample.sample import HIGHEST, Sample, Sampler, Size, united, view_bytes
+from viewpass.sample.keys import HIGHEST, key_below
+from viewpass.sample.sample import Sample, Sampler, Size, united, view_bytes
 from viewpass.sums.rules import Workspace
 from viewpass.tally.tally import Tally, tally_by_centre, tally_by_label
 from viewpass.views.chunk import Chunk, Schema
@@ -49,13 +50,8 @@ class Labelled(NamedTuple):
 
 
 def likely_limit(n_sampled: int, n_rows: int, factor: int = 1) -> int:
-    """A key that at least `n_sampled` of all rows should be below: keys are uniform.
-
-    >>> likely_limit(100, 50) == HIGHEST
-    True
-    """
-    wanted = factor * (n_sampled + SPARE * sqrt(n_sampled))
-    return HIGHEST if wanted >= n_rows else int(2**64 * (wanted / n_rows))
+    """A key that at least `n_sampled` of all rows should be below."""
+    return key_below(factor * (n_sampled + SPARE * sqrt(n_sampled)) / n_rows)
 
 
 def candidates(chunks: Iterable[Chunk], size: Size, n_rows: int, factor: int = 1) -> Candidates:
@@ -80,10 +76,10 @@ def union(parts: Sequence[Candidates]) -> Candidates:
     )
 
 
-def tally(chunks: Iterable[Chunk], model: Model) -> Tally:
-    """What the rows add up to under a model."""
+def tally(chunks: Iterable[Chunk], model: Model, limit: int) -> Tally:
+    """What the rows with keys up to a limit add up to under a model."""
     workspace = Workspace(1)
-    return added(tally_by_centre(chunk, model, workspace) for chunk in chunks)
+    return added(tally_by_centre(chunk, model, workspace, limit) for chunk in chunks)
 
 
 def tally_labels(chunks: Iterable[Chunk], model: Model) -> Tally:

@@ -18,6 +18,7 @@ from viewpass.views.chunk import Chunk
 
 TEXT, TIME, REAL = (np.uint64(number << 56) for number in (1, 2, 3))  # keep kinds of ids apart
 FACTOR = 0x9E3779B97F4A7C15
+HIGHEST = 2**64 - 1
 
 
 def row_keys(chunk: Chunk) -> Array:
@@ -31,6 +32,15 @@ def row_keys(chunk: Chunk) -> Array:
     if chunk.row_ids is None:
         return number_keys(np.arange(chunk.start, chunk.start + chunk.n_rows))
     return id_keys(np.asarray(chunk.row_ids))
+
+
+def key_below(share: float) -> int:
+    """The key that about this share of all rows are below: keys are uniform.
+
+    >>> key_below(1.5) == HIGHEST
+    True
+    """
+    return HIGHEST if share >= 1 else int(2**64 * share)
 
 
 def number_keys(numbers: Array) -> Array:

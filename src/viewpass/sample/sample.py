@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.kernels.grid import Array, Integers, Mask
-from viewpass.sample.keys import aged, presence_hashes, row_keys, value_hashes
+from viewpass.sample.keys import HIGHEST, aged, presence_hashes, row_keys, value_hashes
 from viewpass.views.chunk import Chunk, Oddities, Origin, join
 
 ROWS = 16_384  # unless clusters are many
@@ -23,7 +23,6 @@ FEW_CLUSTERS, ROWS_PER_FEW = 300, 100  # up to so many clusters there are more r
 BYTES = 2**28  # of the rows, unless that leaves too few per cluster
 LEAST_PER_CLUSTER = 20
 NUMBER_BYTES, ENTRY_BYTES, MOST_ENTRIES = 4, 8, 256  # of a row in a dense and in a sparse view, by rule
-HIGHEST = 2**64 - 1  # key
 HELD_BACK = 4  # chunks join the sample when they are this part of it, which saves copies
 
 

@@ -2,7 +2,8 @@
 
     0          the sample is drawn, and solved at the end
     1, 2 ...   a tally of all rows under the model, which moves its ridge and centres; until that lowers the
-               objective by less than ENOUGH, or MOST_TALLIES times. A graph is that of the last tally
+               objective by less than ENOUGH, or MOST_TALLIES times. A graph is that of the last tally.
+               Of many rows, some are enough for anchors: those with low keys (sample/keys.py)
     last       all rows are labelled, and tallied by their labels
 
 While the sample holds all rows there is nothing to refine. A stage can stop after any chunk and go on later.
@@ -13,6 +14,7 @@ from __future__ import annotations
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Labels
 from viewpass.model.model import Model
+from viewpass.sample.keys import HIGHEST, key_below
 from viewpass.sample.sample import Sample, Sampler
 from viewpass.solve.plan import Plan
 from viewpass.solve.solve import solve, too_few
@@ -24,6 +26,7 @@ from viewpass.tally.tally import Tally, final, moved, tally_by_centre, tally_by_
 from viewpass.views.chunk import Chunk, Schema
 
 MOST_TALLIES, MOST_OF_GRAPH = 4, 2  # anchors need not be exact
+ROWS_PER_ANCHOR = 100  # tallied: more lower the objective by less than half a per cent
 ENOUGH = 0.002  # of the objective
 
 
@@ -54,6 +57,13 @@ class Fitting:
         """The sample of the rows read."""
         return self._sampler.sample
 
+    @property
+    def limit(self) -> int:
+        """The highest key of the rows that the present stage tallies."""
+        if self.model is None or self.model.links is None:
+            return HIGHEST
+        return key_below(ROWS_PER_ANCHOR * self.model.centres.n_clusters / max(self.n_rows, 1))
+
     def draw(self, chunk: Chunk) -> None:
         """Take the rows of a chunk into the sample (first stage)."""
         self.schema = chunk.schema if self.schema is None else self.schema.merged(chunk.schema)
@@ -74,7 +84,7 @@ class Fitting:
         if self.labelling:
             mine, labels = tally_by_label(chunk, self.model, workspace)
         else:
-            mine = tally_by_centre(chunk, self.model, workspace)
+            mine = tally_by_centre(chunk, self.model, workspace, self.limit)
         self.add(mine)
         self.row = chunk.start + chunk.n_rows
         return labels

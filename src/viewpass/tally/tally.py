@@ -20,7 +20,8 @@ import numpy as np
 from viewpass.graph.soft_assignment import links_of, soft_assignment
 from viewpass.kernels.grid import GRID, Array, Integers, Labels, Links
 from viewpass.model.model import Model, assign, labels_of, prepare
-from viewpass.sample.sample import Sample
+from viewpass.sample.keys import HIGHEST, row_keys
+from viewpass.sample.sample import Sample, taken
 from viewpass.solve.ridge import estimated_alpha
 from viewpass.sums.centres import Centres, update
 from viewpass.sums.row_counts import BINS, Census, RowCounts
@@ -58,8 +59,11 @@ class Tally:
         )
 
 
-def tally_by_centre(chunk: Chunk, model: Model, workspace: Workspace) -> Tally:
-    """What the rows of a chunk add to the centres of a model, and to the links of its anchors."""
+def tally_by_centre(chunk: Chunk, model: Model, workspace: Workspace, limit: int = HIGHEST) -> Tally:
+    """What rows with keys up to a limit add to the centres of a model, and to the links of its anchors."""
+    if limit < HIGHEST:
+        which = np.flatnonzero(row_keys(chunk) <= np.uint64(limit))
+        chunk = taken(chunk, which).numbered(which + chunk.start)
     rows = prepare(chunk, model, workspace)
     links = None
     if model.links is None:
