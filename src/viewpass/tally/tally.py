@@ -98,7 +98,7 @@ def tally_rows(
 
 
 def with_tally(model: Model, tally: Tally) -> Model:
-    """The model with the sums of all rows; the graph of its anchors is that of all rows."""
+    """The model with the sums of a tally; the graph of its anchors is that of the tallied rows."""
     schema = model.schema.merged(tally.schema)
     return replace(
         model,
