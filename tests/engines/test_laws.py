@@ -38,7 +38,12 @@ def _small_parts(monkeypatch):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"consensus": "neighbours"}, {"consensus": "graph", "scale": "standard", "projection": 5}],
+    [
+        {},
+        {"consensus": "neighbours"},
+        {"consensus": "graph", "scale": "standard", "projection": 5},
+        {"consensus": "graph", "n_anchors": 20},  # moved by 2,000 rows
+    ],
     ids=str,
 )
 def test_files(opened, files, settings):
