@@ -21,7 +21,6 @@ from viewpass.errors import printable
 LINE_SECONDS = 5.0  # between lines, without a terminal
 BARS = " ▁▂▃▄▅▆▇█"
 SHOWN_CLUSTERS = 60
-SHOWN_WORKERS = 8
 
 
 class Display:
@@ -30,7 +29,6 @@ class Display:
     def __init__(self) -> None:
         self._began = self._shown = time.perf_counter()
         self._first = 0  # rows done before this command began
-        self._rates: dict[str, float] = {}
 
     def _speed(self, done: int) -> float:
         """Rows per second since this command began."""
@@ -46,10 +44,6 @@ class Display:
 
     def wait(self, label: str) -> None:
         """Show a step whose length is not known."""
-
-    def workers(self, rates: dict[str, float]) -> None:
-        """Rows per second of each worker, to be shown from now on."""
-        self._rates = rates
 
     def _due(self, seconds: float) -> bool:
         """Whether the last output is that long ago; if so, the clock restarts."""
@@ -67,17 +61,6 @@ class Display:
         """Print a result for programs."""
 
 
-def rates_text(rates: dict[str, float]) -> str:
-    """Rates of the workers in one line.
-
-    >>> rates_text({"tcp://a:1": 5200.4, "tcp://b:2": 900.0})
-    'workers: tcp://a:1 5,200 rows/s, tcp://b:2 900 rows/s'
-    """
-    few = [f"{worker} {rate:,.0f} rows/s" for worker, rate in list(rates.items())[:SHOWN_WORKERS]]
-    more = len(rates) - SHOWN_WORKERS
-    return f"workers: {', '.join(few)}{f' and {more} more' if more > 0 else ''}"
-
-
 class Lines(Display):
     """Prints a line every few seconds."""
 
@@ -92,8 +75,6 @@ class Lines(Display):
         if total and self._speed(done) > 0:
             parts.append(f"{(total - done) / self._speed(done):.0f} s left")
         typer.echo(", ".join(parts))
-        if self._rates:
-            typer.echo(f"  {rates_text(self._rates)}")
 
 
 class Json(Display):
@@ -110,7 +91,6 @@ class Json(Display):
             of=total,
             rows_per_second=round(self._speed(done), 1),
             **({} if sizes is None else {"clusters": np.asarray(sizes).tolist()}),
-            **({"workers": self._rates} if self._rates else {}),
         )
 
     def say(self, text: str) -> None:
@@ -156,8 +136,7 @@ class Terminal(Display):
             description=label,
             rows=f"{done:,} rows, {self._speed(done):,.0f} rows/s",
         )
-        below = f"\n{rates_text(self._rates)}" if self._rates else ""
-        self._below.plain = f"{'' if sizes is None else f'clusters {bars(sizes)}'}{below}"
+        self._below.plain = "" if sizes is None else f"clusters {bars(sizes)}"
 
     def wait(self, label: str) -> None:
         """A bar without an end, until rows are shown again."""
