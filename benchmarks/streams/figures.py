@@ -1,0 +1,213 @@
+"""`python -m benchmarks.streams.figures NAME ...`: single figures of streams that change, as a table.
+
+late     a class that appears after half of the rows and is 5 % of them: its rows until it is reported
+still    clusters reported as new in a million rows in which nothing happens
+updates  three views of MNIST in 20 updates: clusters whose rows stay together and that keep their id
+refits   the same in 20 fits of ever more rows, each with the ids of the one before
+noise    Digit and a quarter as many rows in random directions (20 % of all): NMI of the others
+forget   a thousand random rows forgotten, beside a fit that never saw them
+cost     processor time with a window and events over that without; the most memory on the way
+speed    rows per second learnt and labelled, beside river's clusterers
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+import viewpass as vp
+from benchmarks.streams.sets import OWN
+from viewpass.evaluate import make_stream, nmi
+from viewpass.evaluate.data.files import folder_of
+from viewpass.sources.bundle import load_bundle
+
+UPDATES, COMPARED = 20, 5000
+NEW = ("born", "split")
+RIVER = "STREAMKMeans", "CluStream", "DBSTREAM"
+MEASURED_ROWS = 2000  # of river's methods
+Figure = tuple[str, str]
+
+
+def late(seeds: int) -> Iterator[Figure]:
+    for settings in ({"window": 4000}, {}):
+        found = []
+        for seed in range(seeds):
+            stream = make_stream(**OWN["own_late"], random_state=seed)
+            model, classes = _learnt(stream, n_clusters="grow", **settings)
+            begins = stream.history[0]
+            told = [event.row for event in model.events_ if event.what in NEW and event.row > begins.row]
+            mine = np.flatnonzero(classes == begins.cluster)
+            found.append(int((mine < told[0]).sum()) if told else len(mine))
+        yield f"rows of a class of 5 % until it is reported, {settings or 'no window'}", f"{sorted(found)}"
+
+
+def still(seeds: int) -> Iterator[Figure]:
+    del seeds
+    for settings in ({}, {"window": 20_000}):
+        model, _ = _learnt(make_stream(**OWN["own_still"], random_state=0), n_clusters="grow", **settings)
+        n_new = sum(event.what in NEW for event in model.events_)
+        n_first = len([event for event in model.events_ if event.what in NEW and event.row <= 20_000])
+        name = f"clusters reported as new in {model.n_samples_seen_:,} rows, {settings or 'no window'}"
+        yield name, f"{n_new}, of them {n_first} in the first 20,000 rows"
+
+
+def _learnt(stream: Any, **settings: Any) -> tuple[vp.ViewPass, Any]:
+    model, classes = vp.ViewPass(random_state=0, n_threads=1, **settings), []
+    for chunk in stream.chunks(5000):
+        model.partial_fit(chunk)
+        classes.append(chunk.labels)
+    return model, np.concatenate(classes)
+
+
+def updates(seeds: int) -> Iterator[Figure]:
+    views = _mnist()
+
+    def learn(model: vp.ViewPass | None, first: int, last: int, seed: int) -> vp.ViewPass:
+        model = model or vp.ViewPass(10, random_state=seed, n_threads=1)
+        return model.partial_fit([view[first:last] for view in views])
+
+    yield from _kept("updates", learn, views, seeds)
+
+
+def refits(seeds: int) -> Iterator[Figure]:
+    views = _mnist()
+
+    def learn(model: vp.ViewPass | None, first: int, last: int, seed: int) -> vp.ViewPass:
+        del first
+        fresh = vp.ViewPass(10, random_state=seed, n_threads=1)
+        return fresh.fit([view[:last] for view in views], continue_ids=model)
+
+    yield from _kept("refits", learn, views, seeds)
+
+
+def _mnist() -> list[Any]:
+    bundle = load_bundle(folder_of(None) / "mnist70k_3v.npz")
+    order = np.random.default_rng(0).permutation(bundle.n_rows)
+    return [view[order] for view in bundle.views.values()]
+
+
+def _kept(what: str, learn: Callable[..., vp.ViewPass], views: list[Any], seeds: int) -> Iterator[Figure]:
+    """Of clusters more than half of whose compared rows are in one cluster later: how many keep their id."""
+    kept, n_changes, n_clusters = [], 0.0, 0
+    edges = np.linspace(0, len(views[0]), UPDATES + 1).astype(int).tolist()
+    for seed in range(seeds):
+        model, before = None, None
+        for first, last in pairwise(edges):
+            model = learn(model, first, last, seed)
+            rows = [view[: min(COMPARED, edges[1])] for view in views]
+            ids = model.cluster_ids_[model.predict(rows)]
+            if before is not None:
+                n_changes += float((ids != before).mean()) / seeds
+                for id in np.unique(before).tolist():
+                    later, numbers = np.unique(ids[before == id], return_counts=True)
+                    back = before[ids == later[numbers.argmax()]]
+                    if 2 * numbers.max() > numbers.sum() and 2 * numbers.max() > len(back):
+                        kept.append(later[numbers.argmax()] == id)
+            before, n_clusters = ids, len(model.cluster_ids_)
+    bound = n_clusters * np.log(len(views[0])) / len(views[0])
+    yield f"MNIST, {UPDATES} {what}: clusters that keep their id", f"{np.mean(kept):.1%} of {len(kept)}"
+    yield f"MNIST, {UPDATES} {what}: changes of id per row", f"{n_changes:.2f} (k log n / n: {bound:.4f})"
+
+
+def noise(seeds: int) -> Iterator[Figure]:
+    bundle = load_bundle(folder_of(None) / "mfeat.npz")
+    classes, found = np.asarray(bundle.labels), {"clean": list[float](), "noisy": list[float]()}
+    for seed in range(seeds):
+        rng, clean, noisy = np.random.default_rng(seed), dict[str, Any](), dict[str, Any]()
+        n_more = len(classes) // 4
+        for name, view in bundle.views.items():
+            rows = np.asarray(view, dtype=np.float64)
+            away = rng.standard_normal((n_more, rows.shape[1]))
+            lengths = np.linalg.norm(rows - rows.mean(axis=0), axis=1)[rng.integers(len(rows), size=n_more)]
+            away *= (lengths / np.linalg.norm(away, axis=1))[:, None]
+            clean[name], noisy[name] = rows, np.vstack([rows, rows.mean(axis=0) + away])
+        for name, views in (("clean", clean), ("noisy", noisy)):
+            model = vp.ViewPass(len(np.unique(classes)), random_state=seed, n_threads=1).fit(views)
+            found[name].append(nmi(classes, model.labels_[: len(classes)]))
+    means = [f"{np.mean(found[name]):.3f} ± {np.std(found[name]):.3f}" for name in ("clean", "noisy")]
+    yield f"Digit: NMI clean, and of the same rows with 20 % noise ({seeds} seeds)", ", ".join(means)
+
+
+def forget(seeds: int) -> Iterator[Figure]:
+    views = [view[:30_000] for view in _mnist()]
+    equal = list[bool]()
+    for seed in range(seeds):
+        gone = np.random.default_rng(seed).choice(len(views[0]), 1000, replace=False)
+        left = [np.delete(view, gone, axis=0) for view in views]
+        model, never = (vp.ViewPass(10, random_state=seed, n_threads=1) for _ in range(2))
+        model.fit(views).forget(gone, data=left)
+        never.fit(left)
+        one, other = model._learnt.sample, never._learnt.sample
+        pairs = [(one.keys, other.keys), *zip(model.counts_, never.counts_, strict=True)]
+        pairs += zip(model.cluster_centers_, never.cluster_centers_, strict=True)
+        equal.append(all(np.array_equal(*pair) for pair in pairs))
+    yield "1,000 of 30,000 rows of MNIST forgotten: sample, centres, counts equal to the bit", f"{equal}"
+
+
+def cost(seeds: int) -> Iterator[Figure]:
+    stream = make_stream(1_000_000, views=(32, 32), events=[], movement=0.0, random_state=0)
+    seconds, memory = dict[str, float](), dict[str, list[int]]()
+    for name, settings in (("with", {"window": 100_000}), ("without", {})):
+        model, spent, peaks = vp.ViewPass(8, random_state=0, n_threads=1, **settings), 0.0, list[int]()
+        for chunk in stream.chunks(50_000):
+            begin = time.process_time()
+            model.partial_fit(chunk)
+            spent += time.process_time() - begin
+            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+        seconds[name], memory[name] = spent, peaks
+    ratio = seconds["with"] / seconds["without"]
+    yield "a million rows: processor time with a window over that without", f"{ratio:.2f}"
+    peaks = memory["with"]
+    yield "most memory with a window, after 250,000 and 1,000,000 rows", f"{peaks[4]} and {peaks[-1]} MiB"
+
+
+def speed(seeds: int) -> Iterator[Figure]:
+    rows = make_stream(40_000, views=(32, 32), missing=0.0, random_state=0).rows(0, 40_000)
+    views = list(rows.views.values())
+    model, begin = vp.ViewPass(8, window=4000, random_state=0, n_threads=1), time.process_time()
+    for start in range(0, 40_000, 500):
+        model.partial_fit([view[start : start + 500] for view in views])
+    mine = 40_000 / (time.process_time() - begin)
+    yield "rows per second, learnt and labelled: ViewPass, window 4000", f"{mine:,.0f}"
+    names = list(range(64))
+    for kind in RIVER:
+        try:
+            peer = getattr(import_module("river.cluster"), kind)()
+        except ImportError:
+            yield f"the same: river's {kind}", "not installed"
+            continue
+        begin = time.process_time()
+        for row in np.hstack(views)[:MEASURED_ROWS].tolist():
+            one = dict(zip(names, row, strict=True))
+            peer.learn_one(one)
+            try:
+                peer.predict_one(one)
+            except (KeyError, ValueError, IndexError, AttributeError):
+                continue  # no clusters so far
+        theirs = MEASURED_ROWS / (time.process_time() - begin)
+        yield f"the same: river's {kind}", f"{theirs:,.0f} (ViewPass: {mine / theirs:.0f} x)"
+
+
+FIGURES = {each.__name__: each for each in (late, still, updates, refits, noise, forget, cost, speed)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.streams.figures", description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(FIGURES), metavar="NAME")
+    parser.add_argument("--seeds", type=int, default=10)
+    options = parser.parse_args()
+    print("| figure | measured |\n|---|---|")
+    for name in options.names:
+        for what, found in FIGURES[name](options.seeds):
+            print(f"| {what} | {found} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
