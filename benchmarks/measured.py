@@ -70,6 +70,7 @@ PAGE_STEPS: dict[str, tuple[Step, ...]] = {
     ),
     "streams": (
         Step("Labels as rows are read", "python -m benchmarks.streams", "", "--sets rbf3,own_late --seeds 1"),
+        Step("Single figures", "python -m benchmarks.streams.figures", "", "noise speed --seeds 1"),
     ),
     "distributed": (
         Step("Ten million rows", "python -m benchmarks.engines --runs 1", "--copies 10", ""),

@@ -384,3 +384,12 @@ def test_clusters_without_rows_keep_their_ids_in_a_file(tmp_path: Path) -> None:
         model = vp.ViewPass(5, window=100, random_state=0).partial_fit([view[:n_rows] for view in views])
         model.save(tmp_path / "model.viewpass")
         assert vp.load(tmp_path / "model.viewpass").cluster_ids_.tolist() == model.cluster_ids_.tolist()
+
+
+def test_a_view_that_stays_silent_is_told_once(views: list[np.ndarray]) -> None:
+    model = made({"window": 200})
+    parts = [views, [None, views[1]], [None, views[1]], views, views]
+    for part in parts:
+        model.partial_fit(part)
+    told = [event.what for event in model.events_ if event.views == ("view0",) and event.cluster == -1]
+    assert told == ["silent", "sounding"]

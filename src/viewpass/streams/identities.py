@@ -14,10 +14,11 @@ import numpy as np
 
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.sample.sample import Sample, taken
-from viewpass.streams.events import DIED, RETURNED, Event
+from viewpass.streams.events import DIED, FELL_SILENT, RETURNED, SOUNDED, Event
 from viewpass.streams.matching import GONE, Matching
 from viewpass.views.chunk import Chunk, Origin, join
 
+PRESENCE = FELL_SILENT, SOUNDED
 MOST_EVENTS = 10_000  # the last ones are kept
 MOST_SIZES = 256  # points of the timeline
 REMEMBERED = 32  # rows per cluster, those with the lowest keys
@@ -113,8 +114,16 @@ class Identities:
 
     def noted(self, events: Sequence[Event], time: int | None) -> Identities:
         """With these events, of this time."""
-        timed = (event.at(time) for event in events)
-        return replace(self, events=(*self.events, *timed)[-MOST_EVENTS:]) if events else self
+        timed = tuple(event.at(time) for event in events if not self._known(event))
+        return replace(self, events=(*self.events, *timed)[-MOST_EVENTS:]) if timed else self
+
+    def _known(self, event: Event) -> bool:
+        """Whether the last of these events about a view says the same."""
+        if event.what not in PRESENCE:
+            return False
+        told = (one for one in reversed(self.events) if one.what in PRESENCE and one.views == event.views)
+        last = next(told, None)
+        return last is not None and last.what == event.what
 
     def remembering(self, sample: Sample, labels: Labels) -> Identities:
         """With sampled rows of the present clusters."""
