@@ -58,7 +58,7 @@ def run(
         try:
             with display(as_json=as_json) as shown:
                 if folder.finished:
-                    _check_finished(folder, fitting)
+                    fitting.check_settings(folder.figures()["settings"])  # not taken for another run
                     return _finished_before(folder, shown, report=report)
                 if folder.begun:
                     fitting.resume()
@@ -80,8 +80,21 @@ def run(
 
 @contextmanager
 def _watched(shown: Display, run: Run, where: Where | None) -> Iterator[Callable[[Progress], None]]:
-    """What shows the progress of a run, while the cluster that it works on is there."""
-    watch = ShowProgress(shown, run.first_row)
+    """What shows the progress of a run, while the cluster that it works on is there.
+
+    The speed counts from the row at which a reading began or resumed.
+    """
+    shown.begin(run.first_row)
+
+    def watch(progress: Progress) -> None:
+        row = progress.n_rows_read
+        if not row:  # a reading has ended, the next one begins
+            shown.begin(0)
+            return
+        shown.show(row, progress.n_rows, progress.what, progress.sizes)
+        if progress.what == "sampling" and row == progress.n_rows:
+            shown.wait("solving the sample")
+
     if where is None:
         yield watch
         return
@@ -90,29 +103,6 @@ def _watched(shown: Display, run: Run, where: Where | None) -> Iterator[Callable
             shown.say(cluster.about)
         run.use(cluster.engine, watch)
         yield watch
-
-
-class ShowProgress:
-    """Shows the progress of a run; the speed counts from the row at which a reading began or resumed."""
-
-    def __init__(self, shown: Display, first_row: int) -> None:
-        self._shown = shown
-        shown.begin(first_row)
-
-    def __call__(self, progress: Progress) -> None:
-        """Show it."""
-        row = progress.n_rows_read
-        if not row:  # a reading has ended, the next one begins
-            self._shown.begin(0)
-            return
-        self._shown.show(row, progress.n_rows, progress.what, progress.sizes)
-        if progress.what == "sampling" and row == progress.n_rows:
-            self._shown.wait("solving the sample")
-
-
-def _check_finished(folder: RunFolder, fitting: Run) -> None:
-    """A finished run is left alone; but not taken for another."""
-    fitting.check_settings(folder.finished_settings())
 
 
 def _finished_before(folder: RunFolder, shown: Display, *, report: bool) -> None:

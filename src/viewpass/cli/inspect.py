@@ -133,9 +133,8 @@ def of_run(path: Path) -> dict[str, Any]:
     """The report of a finished run, or the progress of an unfinished one."""
     folder = RunFolder(path)
     if folder.finished:
+        found = {**folder.figures(), "kind": "run", "path": str(path), "finished": True}
         try:
-            report = json.loads(folder.report.read_text())
-            found = {**report, "kind": "run", "path": str(path), "finished": True}
             lines(found)  # which takes what a report has
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
             raise FileError(f"{folder.report} is damaged ({type(problem).__name__}: {problem}).") from problem

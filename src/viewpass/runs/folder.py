@@ -46,11 +46,12 @@ class RunFolder:
         """Whether there is a checkpoint to resume from."""
         return self.checkpoint.exists()
 
-    def finished_settings(self) -> Any:
-        """Return the settings of a finished run, from its report."""
+    def figures(self) -> dict[str, Any]:
+        """What is known of a finished run: its report, which has its settings at least."""
         try:
             with opened(self.report) as file:
-                return json.loads(file.read())["settings"]
+                found = json.loads(file.read())
+            return {**found, "settings": found["settings"]}
         except (ValueError, KeyError, TypeError, RecursionError):
             raise FileError(f"{self.report} is damaged. Start over in a new folder.") from None
 
