@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import duckdb
+import atexit
+
 import fsspec
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ TEXT[_rng.random(N) < 0.3] = np.nan
 IDS = [f"item{i}" for i in range(N)]
 WIDE = {"image": "i0:i7", "text": "t*"}  # the views of `wide()`
 CONNECTIONS = []  # kept: DuckDB before 1.5 closes one that no variable holds, and its relations with it
+atexit.register(CONNECTIONS.clear)
 
 
 def lists(x, kind="list"):
@@ -119,6 +121,8 @@ def _wide_parquet(folder):
 
 
 def _relation(folder):
+    import duckdb  # not held by this module: Hypothesis keeps modules to the end, and nanobind reports it
+
     path = _parquet("list")(folder)
     CONNECTIONS.append(duckdb.connect())
     return CONNECTIONS[-1].sql(f"select * from read_parquet('{path}')")
