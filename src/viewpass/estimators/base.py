@@ -139,7 +139,8 @@ class ViewReader(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             source = self._matrix_source(given, observed, fitted, reset=reset)
         else:
             source = views_source(given, observed, names)
-            self._check_not_empty(source)
+            if source.n_rows == 0:
+                raise DataError("the data has no rows (0 samples): at least one is needed.")
         if names is not None:
             with explaining(X, fitted):
                 source = source.suited(self._fitted_schema()).arranged(names)
@@ -194,11 +195,6 @@ class ViewReader(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         """Set `n_features_in_`; lists, and views absent so far, show their columns only in reading."""
         if not self._cut_by_views:
             self.n_features_in_ = sum(width or 0 for width in schema.widths)
-
-    @staticmethod
-    def _check_not_empty(source: Source) -> None:
-        if source.n_rows == 0:
-            raise DataError("the data has no rows (0 samples): at least one is needed.")
 
     @abstractmethod
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:

@@ -5,6 +5,8 @@ by the tests; a loop there is a loop because the order of adding is part of the 
 there are substitutes (substitutes.py).
 """
 
+# ruff: noqa: F401 - the names are those of the compiled module
+
 from viewpass.kernels.reference.centres import Centres, loss, soft_centres, update_centres
 from viewpass.kernels.reference.distances import (
     all_distances,
@@ -34,35 +36,3 @@ from viewpass.kernels.reference.substitutes import (
     small_kmeans,
     spectrum,
 )
-
-__all__ = [
-    "Centres",
-    "Rows",
-    "Rules",
-    "accumulate",
-    "agglomerate",
-    "all_distances",
-    "assign",
-    "centre_rows",
-    "draw_seeds",
-    "eigenpairs",
-    "graph_labels",
-    "links_of",
-    "loss",
-    "map_rows",
-    "merge_near",
-    "near_rows",
-    "nearest_two",
-    "nnls",
-    "products",
-    "run_chunks",
-    "search_anchors",
-    "small_kmeans",
-    "soft_assign",
-    "soft_centres",
-    "spectrum",
-    "standardise",
-    "update_centres",
-    "weigh_entries",
-    "weigh_rows",
-]
