@@ -129,7 +129,8 @@ class Completion:
         for v, gaps in enumerate(chunk.gaps):
             if gaps is not None:
                 views[v] = np.array(views[v])
-        for some in slices(chunk.n_rows, sum(width or 0 for width in chunk.schema.widths)):
+        n_values = sum(sum(own.values.shape) for own in self.views if own is not None)  # and differences
+        for some in slices(chunk.n_rows, n_values):
             rows = some.start + np.flatnonzero(gapped[some])
             if len(rows):
                 self._fill(chunk, rows, views)
