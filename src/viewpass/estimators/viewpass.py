@@ -33,15 +33,14 @@ from viewpass.solve.plan import SHAPES
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.learning import MOST_SEED, pack_learning, unpack_learning
-from viewpass.streams.events import NO_CLUSTER, Event
+from viewpass.streams.events import NO_CLUSTER, Event, Receipt
 from viewpass.streams.horizon import BUCKETS
 from viewpass.streams.identities import Sizes
-from viewpass.streams.receipts import Receipt
 from viewpass.sums.centres import in_columns
 from viewpass.sums.rules import left_out
-from viewpass.tally.continuing import continuing
 from viewpass.tally.forgetting import check_left, keys_of, without
 from viewpass.tally.learning import Learning
+from viewpass.tally.merging import continuing
 from viewpass.views.chunk import Schema
 from viewpass.views.gaps import GAP_RULES
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS

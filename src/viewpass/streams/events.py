@@ -1,11 +1,14 @@
-"""What happened to clusters along a stream: a typed record, kept in the model."""
+"""What happened to clusters along a stream, and what was forgotten: typed records, kept in the model."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from hashlib import sha256
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from viewpass.kernels.grid import Array
 
 BORN, SPLIT, MERGED, DIED, RETURNED = "born", "split", "merged", "died", "returned"
 DRIFTED, FELL_SILENT, SOUNDED = "drifted", "silent", "sounding"
@@ -80,3 +83,17 @@ class Event:
         row 4,000: cluster 2 split; new: 7 (120 -> 70 rows)
         """
         return f"{f'row {self.row:,}' if self.time is None else self.time}: {self.words()}"
+
+
+class Receipt(NamedTuple):
+    """Rows that were taken out: how many, how many are left, and a hash of their keys."""
+
+    n_rows: int
+    n_left: int
+    sha256: str
+
+    @classmethod
+    def of(cls, keys: Array, n_left: int) -> Receipt:
+        """Of rows with these keys; their order does not matter."""
+        content = np.sort(keys).astype("<u8").tobytes()
+        return cls(len(keys), n_left, sha256(content).hexdigest())

@@ -17,8 +17,8 @@ from viewpass.sample.keys import id_keys
 from viewpass.sample.sample import chosen
 from viewpass.streams.identities import Memory
 from viewpass.sums.rules import Workspace
-from viewpass.tally.continuing import continuing
 from viewpass.tally.learning import Learning
+from viewpass.tally.merging import continuing
 from viewpass.views.chunk import format_id
 
 

@@ -11,10 +11,9 @@ from viewpass.kernels.grid import MOST_ROWS, Array
 from viewpass.sample.sample import Sample
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
-from viewpass.streams.events import KINDS, NO_CLUSTER, Event
+from viewpass.streams.events import KINDS, NO_CLUSTER, Event, Receipt
 from viewpass.streams.horizon import BUCKETS, LONGEST, SECOND, Horizon
 from viewpass.streams.identities import MOST_EVENTS, MOST_SIZES, Identities, Memory, Sizes
-from viewpass.streams.receipts import Receipt
 from viewpass.views.chunk import Schema
 
 IDS = Rule(np.int64, "n", 0, MOST_ROWS)
