@@ -29,9 +29,8 @@ from viewpass.sample.sample import Sample
 from viewpass.solve.centres import ASSUMED_CLUSTERS
 from viewpass.solve.plan import Plan
 from viewpass.solve.solve import checked_rows, solve, too_few
-from viewpass.streams.buckets import Buckets
 from viewpass.streams.events import NO_CLUSTER, Receipt
-from viewpass.streams.horizon import BUCKETS, Horizon
+from viewpass.streams.horizon import BUCKETS, Buckets, Horizon
 from viewpass.streams.identities import Identities
 from viewpass.streams.matching import Matching, Shared, matched, matching, numbers_of, renumbered
 from viewpass.streams.watch import BEYOND, LOOKED_AT, NOTHING, Look, compared, limits_of, part_of

@@ -29,7 +29,7 @@ from viewpass.store.state.stream import (
     unpack_identities,
     unpack_receipt,
 )
-from viewpass.streams.buckets import Bucket, Buckets
+from viewpass.streams.horizon import Bucket, Buckets
 from viewpass.streams.identities import Identities
 from viewpass.sums.rules import Rules, Workspace, left_out
 from viewpass.tally.learning import ALL_ROWS, Learning, Segment, whole_segment
