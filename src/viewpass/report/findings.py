@@ -126,7 +126,7 @@ def doubtful_share(found: Summary) -> float | None:
 
 def _reasons(found: Summary) -> list[Mapping[str, Any]]:
     """Sampled rows whose label the final centres give as well: not all that the stream gave are."""
-    rows = [row for row in found["sample"] if "reasons" in row and row["cluster"] >= 0]
+    rows = [row for row in found["sample"] if row["cluster"] >= 0]
     return [row for row in rows if row["reasons"]["cluster"] in (-1, row["cluster"])]
 
 

@@ -240,7 +240,7 @@ def _data(
     length: int,
 ) -> dict[str, Any]:
     """What the script draws: points and clusters."""
-    rows = [row for row in found["sample"] if row.get("reasons", {}).get("near")]
+    rows = [row for row in found["sample"] if row["reasons"]["near"]]
     if rows:
         given = [row["reasons"]["near"] for row in rows], [row["reasons"]["weights"] for row in rows]
         xy, labels = places_of(*given, places.centres), [row["cluster"] for row in rows]

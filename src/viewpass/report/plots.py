@@ -116,7 +116,7 @@ def draw_map(found: Summary, places: Places, ax: Any = None) -> Any:
     clusters = filled(found)
     spots = cluster_spots(places, len(found["clusters"]))
     colours = cluster_colours(clusters, spots)
-    rows = [row for row in found["sample"] if row.get("reasons", {}).get("near")]
+    rows = [row for row in found["sample"] if row["reasons"]["near"]]
     if rows:
         given = [row["reasons"]["near"] for row in rows], [row["reasons"]["weights"] for row in rows]
         xy, labels = places_of(*given, places.centres), [row["cluster"] for row in rows]

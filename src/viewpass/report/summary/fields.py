@@ -17,8 +17,8 @@ class RowSummary(TypedDict):
     shown: dict[str, Any]
 
 
-class SampledRow(RowSummary, total=False):
-    """A row of the sample, with what it showed when it was read for its label (absent in earlier runs)."""
+class SampledRow(RowSummary):
+    """A row of the sample, with what it shows under the final centres."""
 
     reasons: RowReasons
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -172,7 +172,7 @@ class RowGatherer:
                 kept[kind][cluster].append(row)
         sampled: list[list[SampledRow]] = [[] for _ in self._sure]
         for one in self.sample(reasons):
-            if "reasons" in one and one["cluster"] >= 0:
+            if one["cluster"] >= 0:
                 sampled[one["cluster"]].append(one)
         sizes = self.census.sizes.tolist()
         whole = max(sum(sizes), 1)
@@ -221,13 +221,17 @@ class RowGatherer:
 
     def sample(self, reasons: Mapping[int, RowReasons]) -> list[SampledRow]:
         """The sampled rows, in the order of the rows, with what they showed."""
-        numbers = sorted(self._sampled.keys() & set(self.sampler.sample.numbers.tolist()))
-        rows = [cast(SampledRow, self._sampled[number].copy()) for number in numbers]
-        for row in rows:
-            row["shown"] = {name: _cut(value) for name, value in row["shown"].items()}
-            if row["row"] in reasons:
-                row["reasons"] = reasons[row["row"]]
-        return rows
+        rows = [self._sampled[number] for number in sorted(self._sampled.keys() & reasons.keys())]
+        return [
+            SampledRow(
+                row=row["row"],
+                cluster=row["cluster"],
+                confidence=row["confidence"],
+                shown={name: _cut(value) for name, value in row["shown"].items()},
+                reasons=reasons[row["row"]],
+            )
+            for row in rows
+        ]
 
 
 def _sums(steps: Floats, groups: Array, n_groups: int) -> Integers:
