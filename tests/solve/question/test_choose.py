@@ -12,8 +12,8 @@ from cases import workspace
 from viewpass.errors import DataWarning
 from viewpass.evaluate import nmi
 from viewpass.solve.plan import Plan
-from viewpass.solve.question.choose import PREDICTS, choose, scales
-from viewpass.solve.question.hidden_views import Question
+from viewpass.solve.question.choose import PREDICTS, choose, scales, shape
+from viewpass.solve.question.hidden_views import Question, Score
 from viewpass.sums.rules import Rules
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -201,3 +201,16 @@ def test_the_number_of_clusters_does_not_rest_on_the_first_rows():
 def test_a_curve_that_still_rises_is_warned_of():
     with pytest.warns(DataWarning, match="n_clusters='auto': the score keeps rising"):
         vp.ViewPass("auto", random_state=0, sample_size=800).fit(in_order(50))
+
+
+@pytest.mark.parametrize(
+    ("plain", "graph", "chosen"),
+    [(1.0, 1.5, "graph"), (1.0, 1.0, "graph"), (1.0, 0.5, "plain"), (0.0, 0.0, "plain")],
+)
+def test_of_a_graph_and_centres_that_are_alike_the_graph_is_taken_if_it_tells_anything(plain, graph, chosen):
+    rng, scores = np.random.default_rng(0), {}
+    for name, mean in (("plain", plain), ("graph", graph)):
+        noise = rng.normal(0, 1, (4, 400))
+        rows = mean + noise - noise.mean(axis=1, keepdims=True)
+        scores[name] = [Score(fold, np.ones(400, dtype=np.int64)) for fold in rows]
+    assert shape(scores).chosen == chosen

@@ -133,7 +133,7 @@ class _Choosing:
             shape: _decided("scale", {name: scores[name, shape] for name in candidates}) for shape in shapes
         }
         by_shape = {shape: scores[best[shape].chosen, shape] for shape in shapes}
-        consensus = _shape(by_shape)
+        consensus = shape(by_shape)
         scale = best[consensus.chosen]
         self.choices += [each for each in (scale, consensus) if open_[each.what]]
         return candidates[scale.chosen], consensus.chosen if given == "auto" else given
@@ -248,7 +248,7 @@ def _decided(what: str, scores: dict[str, list[Score]]) -> Choice:
     return Choice(what, taken, means, error, SIMPLEST if taken == simplest else PREDICTS)
 
 
-def _shape(scores: dict[str, list[Score]]) -> Choice:
+def shape(scores: dict[str, list[Score]]) -> Choice:
     """What forms the clusters: the graph also where it is about as good as centres, and tells something."""
     decided = _decided("consensus", scores)
     if len(scores) == 1 or decided.chosen == "graph":
