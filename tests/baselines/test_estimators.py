@@ -82,6 +82,11 @@ def test_planted_groups_are_found(make):
     assert model.labels_.dtype == np.int32
     assert model.n_rows_without_views_ == 1
     assert np.isnan(model.consensus_[11]).all()
+    predicted = model.predict([IMAGE, TEXT], observed=GAPS)
+    assert predicted[11] == -1
+    assert adjusted_rand_score(GROUP[seen], predicted[seen]) > 0.9
+    few_rows = model.predict([sp.csr_array(IMAGE[7:40]), sp.csr_array(TEXT[7:40])], observed=GAPS[7:40])
+    np.testing.assert_array_equal(few_rows, predicted[7:40])
 
 
 def test_planted_low_rank_is_recovered(make):
@@ -326,3 +331,33 @@ def test_daimc_by_itself_ends_as_low_as_the_authors_program(data_folder, number)
     run = authors.baselines(data_folder)[number]
     model = vp.DAIMC(10, random_state=0).fit(run.views, observed=run.observed)
     assert model.objective_ < 1.02 * run.of("daimc_curve")[-1]
+
+
+CHUNKED = {"OMVC": {"scale": "first"}, "ONMF-I": {}}
+
+
+@pytest.mark.parametrize("name", CHUNKED)
+def test_partial_fit_of_every_chunk_equals_fit(name):
+    whole = MODELS[name](**CHUNKED[name]).fit([IMAGE, TEXT], observed=GAPS)
+    model = MODELS[name](**CHUNKED[name])
+    for start in range(0, N, 30):
+        rows = slice(start, start + 30)
+        given = [IMAGE[rows].copy(), sp.csr_array(TEXT[rows])]
+        model.partial_fit(given, observed=GAPS[rows])
+        given[0][:] = 1
+        assert model.labels_.shape == (start + 30,)
+    same(model, whole, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CHUNKED)
+def test_a_view_may_come_later_and_what_does_not_fit_is_refused(name):
+    model = MODELS[name]().partial_fit([IMAGE[:40], None])
+    assert model.predict([IMAGE[:5], None]).shape == (5,)
+    assert set(model.predict([None, TEXT[:5]])) == {-1}
+    before = model.consensus_
+    with pytest.raises(vp.DataError, match="view 'view0': 5 columns"):
+        model.partial_fit([TEXT, TEXT])
+    np.testing.assert_array_equal(model.consensus_, before)
+    model.partial_fit([IMAGE[40:], TEXT[40:]])
+    assert model.n_features_in_ == 11
+    assert model.predict([None, TEXT[:5]]).min() >= 0

@@ -43,7 +43,8 @@ def test_omvc_equals_the_slow_one(agreement, n_passes):
     settings = vp.OMVC(3, agreement=agreement, sparsity=1e-6, max_iter=6, tol=1e-4)
     rng = np.random.default_rng(5)
     start = [rng.random((x.shape[1], 3)) for x in views]
-    stream = OMVCStream(3, settings, np.random.default_rng(5), 1, list(totals))
+    stream = OMVCStream(3, settings, np.random.default_rng(5), 1)
+    stream.totals = list(totals)
     learned(stream, views, observed, 10, n_passes)
     V, agreed, objective = omvc(chunks, start, agreement, 1e-6, 6, 1e-4, n_passes)
     for mine, theirs in zip(stream.components(), V, strict=True):

@@ -9,24 +9,25 @@ from typing import Any, Self
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from viewpass.baselines.factors import Factors
+from viewpass.baselines.factors import Factors, projected
+from viewpass.baselines.rows import FilledView, present_rows, without_negatives
 from viewpass.baselines.stream import FactorStream
 from viewpass.errors import DataError
 from viewpass.estimators.base import COUNT, NOT_NEGATIVE, ViewReader
-from viewpass.kernels.grid import Floats, Labels, Matrix
-from viewpass.kernels.threads import available_threads
+from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
+from viewpass.kernels.threads import available_threads, single_threaded_blas
 from viewpass.solve.solve import too_few
 from viewpass.sources.source import Source
 from viewpass.views.chunk import Schema
+from viewpass.views.rows import MeasuredRows, without_unknown
 
 
 @dataclass(eq=False, repr=False)
 class FactorClusterer(ViewReader):
     """Base of the factorisations; a subclass fits (`_learnt`).
-
-    They are what a comparison needs: labels and coefficients of the rows of `fit`.
 
     Parameters are the fields of a dataclass, so that subclasses have the shared ones. The constraints of
     parameters that several of them have are all here.
@@ -76,7 +77,7 @@ class FactorClusterer(ViewReader):
 
     @property
     def labels_(self) -> Labels:  # type: ignore[override]
-        """Labels of the rows; -1: a row without any view."""
+        """Labels of all rows read; -1: a row without any view."""
         state = self._state()
         labels = np.full(state.n_rows, -1, dtype=np.int32)
         labels[state.where()] = self._clusters()[1]
@@ -124,6 +125,48 @@ class FactorClusterer(ViewReader):
         """Rows without any view: they get label -1 and do not affect the fit."""
         return self._state().n_without_views
 
+    # ---- prediction
+
+    def predict(self, X: Any, observed: Any = None) -> Labels:
+        """Label rows by the nearest centre in the consensus; -1 for rows without any view of the fit.
+
+        A row is projected on the fitted bases by the views it has. The rows of `fit` may get other labels
+        than `labels_`, which come from the coefficients that the fit itself found.
+        """
+        check_is_fitted(self)
+        source = self._read(X, observed, reset=False)
+        bases, centres, schema = self._bases(), self._clusters()[0], self._fitted_schema()
+        known = [basis is not None for basis in bases]
+        parts = []
+        for chunk in self._blocks_of(source):
+            schema.merged(chunk.schema)
+            rows = MeasuredRows(without_unknown(chunk, known)).measure()
+            kept = np.flatnonzero(rows.n_seen > 0)
+            with single_threaded_blas():
+                found = projected(self._scaled_views(rows, kept), bases, len(kept), self._threads())
+            labels = np.full(chunk.n_rows, -1, dtype=np.int32)
+            labels[kept] = np.square(found[:, None, :] - centres).sum(axis=2).argmin(axis=1)
+            parts.append(labels)
+        return np.concatenate(parts)
+
+    def _bases(self) -> list[Floats | None]:
+        """Bases on which a row's coefficients are those of the consensus."""
+        return self._state().components()
+
+    def _scaled_views(self, rows: MeasuredRows, kept: Integers) -> list[FilledView | None]:
+        views: list[FilledView | None] = []
+        for v in range(rows.n_views):
+            found = present_rows(rows, v, kept)
+            views.append(None if found is None else FilledView.unfilled(self._scaled(found[0], v), found[1]))
+        return views
+
+    def _scaled(self, matrix: Matrix, v: int) -> Matrix:
+        """New rows of view `v`, which has a basis, in the scale of the bases."""
+        totals = self._state().totals
+        total = totals[v] if totals else None
+        assert total is not None
+        return without_negatives(matrix) * matrix.dtype.type(1.0 / total)
+
     # ---- fitting
 
     def _begin_fit(self, X: Any, observed: Any) -> tuple[Self, Source]:
@@ -139,17 +182,20 @@ class FactorClusterer(ViewReader):
         fresh._count_features(fresh._fitted_schema())
         if source.row_ids is not None:
             fresh.row_ids_ = source.row_ids
-        names = [repr(fresh.view_names_in_[v]) for v in sorted(fresh._state().clipped)]
+        fresh._warn_clipped(set(), stacklevel=4)
+        self._become(fresh)
+        return self
+
+    def _warn_clipped(self, known: set[int], stacklevel: int) -> None:
+        names = [repr(self.view_names_in_[v]) for v in sorted(self._state().clipped - known)]
         if names:
             warnings.warn(
                 f"view{'s' if len(names) > 1 else ''} {', '.join(names)}: negative entries were set to 0; "
                 f"{type(self).__name__} factorises non-negative data. Shift or rescale them first "
                 "if they matter.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
-        self._become(fresh)
-        return self
 
     def _check_enough(self, n_seen: int) -> None:
         if n_seen < self.n_clusters:

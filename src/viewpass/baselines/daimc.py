@@ -19,8 +19,8 @@ from sklearn.utils._param_validation import Interval
 from viewpass.baselines.base import kmeans
 from viewpass.baselines.factors import PreparedViews, ridged, unit_views
 from viewpass.baselines.offline import OfflineFactorClusterer
-from viewpass.baselines.rows import FilledView
-from viewpass.kernels.grid import Floats, Integers, Labels, Mask
+from viewpass.baselines.rows import FilledView, unit_rows
+from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
 from viewpass.views.rows import MeasuredRows
 
 Bases = list[Floats]
@@ -189,6 +189,9 @@ class DAIMC(OfflineFactorClusterer):
 
     def _prepare(self, rows: MeasuredRows, kept: Integers) -> PreparedViews:
         return unit_views(rows, kept)
+
+    def _scaled(self, matrix: Matrix, v: int) -> Matrix:
+        return unit_rows(matrix)
 
     def _factorise(
         self, views: list[FilledView], rng: np.random.Generator, seed: int

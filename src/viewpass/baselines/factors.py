@@ -1,6 +1,7 @@
 """What a factorisation has found, the views that an offline one reads, and non-negative least squares.
 
-The least squares are of many rows that share one small Gram matrix: Newton steps, and to the end.
+The least squares are of many rows that share one small Gram matrix: Newton steps, and to the end. By them new
+rows are projected on fitted bases.
 """
 
 from __future__ import annotations
@@ -119,6 +120,7 @@ class Factors:
     kept: Integers  # indices of the rows with a view
     agreed: Floats  # consensus coefficients of those rows
     bases: list[Floats | None]
+    totals: list[float | None]  # what each view was divided by; empty where rows have unit length
     curve: list[float]
     value: float  # of the objective
     n_iter: int
@@ -148,6 +150,7 @@ class PreparedViews:
     """All views of the rows to factorise; None for a view that no row has."""
 
     views: list[FilledView | None]
+    totals: list[float | None]
     clipped: set[int]  # views in which negative entries were set to 0
 
     def there(self) -> list[FilledView]:
@@ -162,7 +165,7 @@ class PreparedViews:
 
 def divided_views(rows: MeasuredRows, kept: Integers) -> PreparedViews:
     """Every view filled with its mean, clipped at 0 and divided by the sum of its entries."""
-    prepared = PreparedViews([], set())
+    prepared = PreparedViews([], [], set())
     for v in range(rows.n_views):
         filled, _, negative = RunningMean().read(rows, v, kept)
         if negative:
@@ -173,6 +176,7 @@ def divided_views(rows: MeasuredRows, kept: Integers) -> PreparedViews:
                 f"view {rows.chunk.names[v]!r}: no entry is above 0, so that nothing is left to factorise "
                 "once negative entries are set to 0. Shift the view to positive values, or pass it as None."
             )
+        prepared.totals.append(total)
         prepared.views.append(None if filled is None or total is None else filled.divided(total))
     return prepared
 
@@ -181,4 +185,25 @@ def unit_views(rows: MeasuredRows, kept: Integers) -> PreparedViews:
     """Every view with rows of unit length; absent rows are zero."""
     found = [present_rows(rows, v, kept) for v in range(rows.n_views)]
     views = [None if own is None else FilledView.unfilled(unit_rows(own[0]), own[1]) for own in found]
-    return PreparedViews(views, set())
+    return PreparedViews(views, [], set())
+
+
+def projected(
+    views: list[FilledView | None], bases: list[Floats | None], n_rows: int, n_threads: int
+) -> Floats:
+    """Coefficients u >= 0 that minimise the sum over present views of |x_v - u V_v'|^2, row by row."""
+    rank = next(basis.shape[1] for basis in bases if basis is not None)
+    out = np.zeros((n_rows, rank))
+    present = np.zeros((n_rows, len(bases)), dtype=bool)
+    products = np.zeros((n_rows, rank))
+    for v, (view, basis) in enumerate(zip(views, bases, strict=True)):
+        if view is not None and basis is not None:
+            present[:, v] = ~view.missing
+            products += np.where(present[:, [v]], view.times(basis), 0.0)
+    grams = [np.zeros((rank, rank)) if basis is None else basis.T @ basis for basis in bases]
+    patterns, which = np.unique(present, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        rows = np.flatnonzero(which.ravel() == number)
+        gram = np.sum([own for own, there in zip(grams, pattern, strict=True) if there], axis=0)
+        out[rows] = nnls(gram, products[rows], n_threads=n_threads)
+    return out

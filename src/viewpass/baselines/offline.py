@@ -52,6 +52,7 @@ class OfflineFactorClusterer(FactorClusterer):
             kept=kept,
             agreed=agreed,
             bases=prepared.spread(bases),
+            totals=prepared.totals,
             curve=curve,
             value=curve[-1],
             n_iter=self._rounds(curve),

@@ -43,7 +43,7 @@ class OMVC(OnlineFactorClusterer):
         read in this pass, which keeps a copy of them.
     scale : {"all", "first"}, default="all"
         Each view is divided by the sum of its entries: over all rows, for which `fit` reads the data
-        once more, or over the first chunk that has the view.
+        once more, or over the first chunk that has the view. `partial_fit` always does the latter.
     n_init : int, default=20
         Number of k-means starts.
     views, random_state, n_threads, verbose

@@ -49,12 +49,10 @@ class OMVCStream(FactorStream):
         settings: OMVC,
         rng: np.random.Generator,
         n_threads: int,
-        totals: list[float | None] | None = None,
     ) -> None:
         super().__init__(n_clusters, rng, n_threads)
         self.settings = settings
         self._scans = settings.accept == "scanned"
-        self.totals = totals  # what each view was divided by
         self.bases: list[Basis | None] = []
         self.scanned: list[StoredRows] = []
         self._agreeing = np.zeros((0, 0, n_clusters))
@@ -69,7 +67,7 @@ class OMVCStream(FactorStream):
         """Fill, clip, divide each view by the sum of its entries."""
         batch = super().batch(rows)
         n_views = len(batch.views)
-        if self.totals is None:
+        if not self.totals:
             self.totals = [None] * n_views
         if not self.bases:
             self.bases = [None] * n_views

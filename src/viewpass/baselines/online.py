@@ -12,7 +12,7 @@ import numpy as np
 from viewpass.baselines.base import FactorClusterer
 from viewpass.baselines.rows import FilledView, RunningMean
 from viewpass.baselines.stream import FactorStream
-from viewpass.estimators.base import logging_progress
+from viewpass.estimators.base import logging_progress, whole
 from viewpass.sources.source import Source
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
@@ -35,13 +35,14 @@ class OnlineFactorClusterer(FactorClusterer):
     def _read_ahead(self, stream: Any, source: Source) -> None:
         """What is taken from all rows before the first pass, where the settings need it."""
 
-    def _new_stream(self, source: Source) -> FactorStream:
-        """Start a fit of these rows."""
+    def _new_stream(self, source: Source | None) -> FactorStream:
+        """Start a fit; `source` holds all rows, None when chunks come one by one."""
         rng = as_generator(self.random_state)
         seed = int(rng.integers(2**31))
         stream = self._empty_stream(rng)
         stream.seed = seed
-        self._read_ahead(stream, source)
+        if source is not None:
+            self._read_ahead(stream, source)
         return stream
 
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
@@ -73,6 +74,26 @@ class OnlineFactorClusterer(FactorClusterer):
             self._check_enough(stream.n_rows - stream.n_without_views)
             self._learnt = stream
             yield self
+
+    def partial_fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
+        """Read one chunk: all rows of X, in one step. Nothing is read ahead, whatever the settings.
+
+        The coefficients of all rows read are kept, because k-means needs them. It runs when `labels_` or
+        `predict` is used.
+        """
+        self._validate()
+        begun = hasattr(self, "_learnt")
+        fresh = self if begun else self._blank()
+        source = fresh._read(X, observed, reset=not begun)
+        chunk = whole(source)
+        stream = self._learnt if begun else fresh._new_stream(None)
+        known = set(stream.clipped)
+        stream.learn(chunk)
+        fresh._learnt = stream
+        fresh._count_features(fresh._fitted_schema())
+        self._become(fresh)
+        self._warn_clipped(known, stacklevel=3)
+        return self
 
 
 def filled_chunks(

@@ -15,10 +15,10 @@ from sklearn.utils._param_validation import StrOptions
 
 from viewpass.baselines.factors import newton_step, nnls, quadratic
 from viewpass.baselines.online import OnlineFactorClusterer, filled_chunks
-from viewpass.baselines.rows import FilledView, RunningMean
+from viewpass.baselines.rows import FilledView, RunningMean, unit_rows, without_negatives
 from viewpass.baselines.stream import ChunkFactors, FactorStream, FilledChunk
 from viewpass.estimators.base import COUNT
-from viewpass.kernels.grid import Floats
+from viewpass.kernels.grid import Floats, Matrix
 from viewpass.kernels.threads import run_blocks
 from viewpass.sources.source import Source
 from viewpass.views.rows import MeasuredRows
@@ -198,7 +198,7 @@ class ONMF(OnlineFactorClusterer):
         A chunk is done when the relative change of the objective over all rows read is below this.
     fill : {"running", "mean"}, default="running"
         What an absent row is filled with: the mean of the rows before its chunk, or of all rows, for
-        which `fit` reads the data once more (as in the OPIMC paper).
+        which `fit` reads the data once more (as in the OPIMC paper). `partial_fit` always does the former.
     n_init : int, default=20
         Number of k-means starts.
     views, random_state, n_threads, verbose
@@ -246,6 +246,15 @@ class ONMF(OnlineFactorClusterer):
         for _ in filled_chunks(source, self.chunk_size, means, self._threads(), unit=True):
             pass
         stream.means = [None if mean.sums is None else mean.mean() for mean in means]
+
+    def _bases(self) -> list[Floats | None]:
+        bases = self._state().components()
+        scale = lengths(bases)
+        safe = np.where(scale > 0, scale, 1.0)
+        return [None if basis is None else basis / safe for basis in bases]
+
+    def _scaled(self, matrix: Matrix, v: int) -> Matrix:
+        return unit_rows(without_negatives(matrix))
 
     def _empty_stream(self, rng: np.random.Generator) -> ONMFStream:
         return ONMFStream(self._rank, self, rng, self._threads())

@@ -63,6 +63,7 @@ class FactorStream(ABC):
         self.n_iter = 0
         self.curve: list[float] = []
         self.clipped: set[int] = set()
+        self.totals: list[float | None] = []  # what each view was divided by; empty for unit rows
         self.clusters: tuple[Floats, Labels] | None = None
         self.seed = 0
 
