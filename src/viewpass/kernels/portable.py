@@ -60,17 +60,12 @@ def unit_rows(x: Array, inverse: Floats) -> Integers:
     return steps
 
 
-def lengths(points: Floats) -> Floats:
-    """|p| of every point."""
+def directions(points: Floats) -> Floats:
+    """Points divided by their lengths; one of length 0 stays."""
     squares = np.zeros(len(points))
     for column in points.T:
         squares += column * column
-    return np.sqrt(squares)
-
-
-def directions(points: Floats) -> Floats:
-    """Points divided by their lengths; one of length 0 stays."""
-    long = lengths(points)[:, None]
+    long = np.sqrt(squares)[:, None]
     found: Floats = np.divide(points, long, out=np.array(points, dtype=np.float64), where=long > 0)
     return found
 

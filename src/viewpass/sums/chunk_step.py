@@ -72,7 +72,8 @@ class ChunkStep:
 
     def at_most(self, n_updates: int) -> ChunkStep:
         """The same step with no more than this many centre updates."""
-        return replace(self, rules=self.rules.at_most(n_updates))
+        rules = replace(self.rules, max_iter=min(self.rules.max_iter, n_updates))
+        return replace(self, rules=rules)
 
     def run(self, rows: MeasuredRows, state: State, task: Task) -> Outcome:
         """Process rows in chunks; `state` is not changed.

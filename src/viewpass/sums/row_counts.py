@@ -164,8 +164,7 @@ class Census:
         one, two = self._coarser(width), other._coarser(width)
         n_bins = max(len(one.counts), len(two.counts))
         counts = sum(np.pad(each.counts, ((0, n_bins - len(each.counts)), (0, 0))) for each in (one, two))
-        found = replace(one, counts=np.asarray(counts))._with_patterns(other.patterns)
-        return replace(found, n_other=found.n_other + other.n_other)
+        return replace(one, counts=np.asarray(counts)).with_patterns(other)
 
     def together(self, n_rows: int) -> Census:
         """All rows in one bin: data of `n_rows` rows that come in no order."""
@@ -180,12 +179,13 @@ class Census:
         np.add.at(counts.T, places, self.counts.T)
         return replace(self, counts=counts)
 
-    def _with_patterns(self, more: Mapping[int, int]) -> Census:
-        """With rows of more patterns; which of them are kept does not depend on the order of rows."""
+    def with_patterns(self, other: Census) -> Census:
+        """With the presence patterns of other rows; which are kept does not depend on the order of rows."""
         both = Counter(self.patterns)
-        both.update(more)
+        both.update(other.patterns)
         kept = {pattern: both[pattern] for pattern in sorted(both)[:MOST_PATTERNS]}
-        return replace(self, patterns=kept, n_other=self.n_other + both.total() - sum(kept.values()))
+        n_other = self.n_other + other.n_other + both.total() - sum(kept.values())
+        return replace(self, patterns=kept, n_other=n_other)
 
     def _coarser(self, width: int) -> Census:
         if width == self.width:

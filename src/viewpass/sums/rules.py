@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,10 +34,6 @@ class Rules:
     def zero_filled(self) -> bool:
         """Whether absent rows count as zeros in the mean that fills empty centres."""
         return self.fill == "zero-filled-mean"
-
-    def at_most(self, n_updates: int) -> Rules:
-        """The same rules with no more than this many centre updates."""
-        return replace(self, max_iter=min(self.max_iter, n_updates))
 
     def handle(self, n_views: int) -> object:
         """The rules in the form the kernels take."""

@@ -210,14 +210,6 @@ class Statistics:
         if self.unmapped is not None and rows.unmapped is not None:
             self.unmapped.move(rows.unmapped, labels, sign, n_threads, which)
 
-    def include(self, change: Statistics) -> None:
-        """Add statistics of as many clusters, in place; a view that has no columns there stays as it is."""
-        self.flat += change.widened(self.widths).flat
-        self.flat_counts += change.flat_counts
-        self.kept = _sum(self.kept, change.kept, 1)
-        if self.unmapped is not None and change.unmapped is not None:
-            self.unmapped.include(change.unmapped)
-
     def count_lengths(self, rows: MeasuredRows, which: Mask, sign: int = 1) -> None:
         """Add (or subtract) S of the rows of `which`, in the views that keep lengths."""
         if rows.chunk.lengths is not None:
