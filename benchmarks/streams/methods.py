@@ -136,8 +136,6 @@ def _viewpass(name: str, **given: Any) -> Method:
 
 K_MEANS = {"halflife": (0.1, 0.9), "sigma": (0.1, 5.0), "mu": (0.0, 1.0)}
 METHODS = (
-    _viewpass("K given"),
-    _viewpass("K auto", n_clusters="auto"),
     _viewpass(f"K given, window {WINDOW}", window=WINDOW),
     _viewpass(f"grow, window {WINDOW}", n_clusters="grow", window=WINDOW),
     Method(
