@@ -19,7 +19,7 @@ import viewpass as vp
 from viewpass.cli.app import app
 from viewpass.evaluate import benchmark
 from viewpass.evaluate.harness.cells import SCORES, Cell, Results, measured
-from viewpass.evaluate.harness.draw import Figure, Line, Panel
+from viewpass.evaluate.harness.draw import Figure, Line, Panel, _draw_panel
 from viewpass.evaluate.harness.draw import draw as draw_figure
 from viewpass.evaluate.harness.methods import OURS, parsed_methods
 from viewpass.evaluate.harness.program import read_labels
@@ -454,3 +454,13 @@ def test_legends_are_inside_the_figure(tmp_path, n_panels, name):
     )
     assert len(entries) == 6
     assert all(20 < float(x) < width - 5 * len(name) for x in entries)
+
+
+def test_a_logarithmic_axis_fits_its_lines():
+    matplotlib = pytest.importorskip("matplotlib.figure")
+    axis = matplotlib.Figure().subplots()
+    panel = Panel([Line("stated", [1, 80], [0.003, 0.24])], "L", "seconds", logarithmic="xy")
+    _draw_panel(axis, panel, ["stated"])
+    low, high = axis.get_ylim()
+    assert 0.001 < low < 0.003
+    assert 0.24 < high < 0.5

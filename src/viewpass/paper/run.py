@@ -66,6 +66,7 @@ def preface(plan: PaperRun, seconds: float) -> str:
     if plan.parts and not plan.quick:
         kind += ", but figures 1 to 3 and table 2 read only parts of the large sets"
     options = "".join(f" --{name}" for name in ("quick", "parts") if getattr(plan, name))
+    options += f" --seeds {plan.n_seeds}"
     return (
         f"The claims of One-Pass Incomplete Multi-view Clustering (Hu and Chen, AAAI 2019) beside what "
         f"`viewpass paper{options}` measured with {plan.n_seeds} seeds: {kind}. {machine()} "

@@ -100,9 +100,11 @@ def _draw_panel(axis: Any, panel: Panel, names: list[str]) -> None:
         number = names.index(line.name)  # the same method has the same colour in every panel
         own = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
         axis.plot(line.places, line.values, label=line.name, **(line.style or own))
-    axis.set(title=panel.title, xlabel=panel.across, ylabel=panel.up, ylim=panel.limits)
+    axis.set(title=panel.title, xlabel=panel.across, ylabel=panel.up)
     for letter in panel.logarithmic:
         getattr(axis, f"set_{letter}scale")("log")
+    if panel.limits is not None:
+        axis.set_ylim(panel.limits)
     if panel.ticks is not None:
         axis.set_xticks(panel.ticks, [f"{place:,}" for place in panel.ticks])
         axis.minorticks_off()
