@@ -69,7 +69,7 @@ def preface(plan: PaperRun, seconds: float) -> str:
     options += f" --seeds {plan.n_seeds}"
     return (
         f"The claims of One-Pass Incomplete Multi-view Clustering (Hu and Chen, AAAI 2019) beside what "
-        f"`viewpass paper{options}` measured with {plan.n_seeds} seeds: {kind}. {machine()} "
+        f"`viewpass paper{options}` measured with {plan.n_seeds} seeds. It is {kind}. {machine()} "
         f"{len(plan.fresh):,} cells took {work / 60:.0f} minutes of processor time "
         f"({clock / 60:.0f} of wall-clock time{busy}), in {len(runs)} run{'s' if len(runs) != 1 else ''} of "
         f"{hours:.1f} hours together. "
