@@ -19,7 +19,7 @@ from viewpass.sums.centres import Centres
 from viewpass.sums.rules import Workspace
 from viewpass.views.rows import MeasuredRows
 
-NEAREST = 10
+NEAREST = 10  # rows that each row is linked with in every view
 
 
 def neighbour_links(rows: MeasuredRows, workspace: Workspace) -> Links:

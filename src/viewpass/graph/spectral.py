@@ -20,7 +20,7 @@ from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels, Links
 from viewpass.kernels.portable import directions
 
-RESTARTS = 20
+RESTARTS = 20  # of the k-means that cuts the final graph
 SPLINTER = 0.01  # of the links that a cluster has on average
 
 

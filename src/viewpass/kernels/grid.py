@@ -24,8 +24,8 @@ Labels = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 Links: TypeAlias = Any  # of anchors: a symmetric CSR array of int64, entries sorted, none of them zero
 
-GRID = 2.0**33
-STEP = 2.0**-33
+GRID = 2.0**33  # steps in the length 1
+STEP = 2.0**-33  # the length of a step
 MOST_ROWS = 2**30  # of one cluster in one view
 
 # Inner products are added up in partial sums, column j in partial sum j % 64, which are then added in

@@ -17,8 +17,7 @@ from viewpass.kernels.portable import log
 from viewpass.views.chunk import Chunk
 
 TEXT, TIME, REAL = (np.uint64(number << 56) for number in (1, 2, 3))  # keep kinds of ids apart
-FACTOR = 0x9E3779B97F4A7C15
-HIGHEST = 2**64 - 1
+HIGHEST = 2**64 - 1  # of all keys
 
 
 def row_keys(chunk: Chunk) -> Array:
@@ -96,7 +95,7 @@ def _text_hashes(texts: Array) -> Array:
 
 def mixed(numbers: Array) -> Array:
     """splitmix64, modulo 2^64; 0 stays 0."""
-    numbers = numbers * np.uint64(FACTOR)
+    numbers = numbers * np.uint64(0x9E3779B97F4A7C15)
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     found: Array = numbers ^ (numbers >> np.uint64(31))

@@ -21,8 +21,8 @@ from viewpass.views.gaps import MOST_SPREADS, QUANTUM, Completion, Prototypes
 from viewpass.views.kinds import columns_of
 from viewpass.views.rows import MeasuredRows
 
-MOST_PROTOTYPES, ROWS_PER_PROTOTYPE = 200, 10
-ROUNDS = 2
+MOST_PROTOTYPES, ROWS_PER_PROTOTYPE = 200, 10  # at most, and at least
+ROUNDS = 2  # of clustering and filling
 COMPLETION_RULES = Rules(alpha=0.1, max_iter=6, tol=1e-3, fill="mean")
 
 

@@ -34,8 +34,8 @@ from viewpass.sums.statistics import Statistics
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS, Projection, ViewMap
 from viewpass.views.rows import MeasuredRows
 
-MOST_COMPONENTS = 100
-NOISE = 4.0
+MOST_COMPONENTS = 100  # of the anchors, in which the map is looked for
+NOISE = 4.0  # times the noise of the components counts as scatter within clusters
 MOST_ANCHORS = 400  # that a map is learnt from, or ANCHORS_PER_CLASS
 ANCHORS_PER_CLASS = 4
 FILLED = 10  # one value in so many is not zero

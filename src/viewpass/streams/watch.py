@@ -28,7 +28,7 @@ from viewpass.sums.statistics import Statistics
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
-LEVEL = 1e-4
+LEVEL = 1e-4  # chance of a false alarm in all tests of one check
 ODDS = 3.5  # a ratio of odds that is usually called medium (Chen, Cohen and Chen, 2010)
 BEYOND = 0.01  # share of the rows of a presence pattern that are beyond its outlier limit
 LOOKED_AT = 4096  # rows of each part, at most

@@ -109,7 +109,7 @@ def _added(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
     return found
 
 
-BINS = 64
+BINS = 64  # of the stream, at most
 MOST_BITS = 60  # views from this one on share a bit
 MOST_PATTERNS = 256  # that are counted one by one: the lowest
 
