@@ -94,6 +94,7 @@ def test_a_wrong_scale_is_reported_in_one_line(commands, table, tmp_path, given,
         (["-k", "5", "--scale", "image=unit"], "--scale is given for 'image'"),
         (["-k", "5", "--id", "nobody"], "'nobody' for --id"),
         (["-k", "5", "--views", "image=text:image"], "--views, view 'image'"),
+        (["-k", "5", "--window", "5D"], "--window 5D needs --time,"),
         (["-k", "5", "--consensus", "best"], "--consensus best: choose auto, plain, neighbours or graph"),
     ],
 )

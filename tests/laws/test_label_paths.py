@@ -102,3 +102,12 @@ def test_a_bucket_of_rows_without_any_view(tmp_path: Path) -> None:
         model.save(tmp_path / "model.viewpass")
         again = vp.load(tmp_path / "model.viewpass")
     np.testing.assert_array_equal(again.predict(views), model.predict(views))
+
+
+def test_a_stream_of_which_no_cluster_explains_a_row(tmp_path: Path) -> None:
+    """None of the clusters before goes on then."""
+    rng = np.random.default_rng(11)
+    with quiet():
+        views = few_kinds(rng)
+        model = vp.ViewPass("grow", max_clusters=3, window=24, sample_size=10, random_state=0).fit(views)
+        check(model, views, {}, tmp_path, rng)

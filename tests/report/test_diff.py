@@ -122,3 +122,4 @@ def test_the_command_and_its_page(commands, tmp_path):
     assert page == comparison_page(found).text
     assert len(diff_lines(found)) > 3
     refused(commands.run("diff", tmp_path, tmp_path), "finished run")
+    refused(commands.run("diff", tmp_path / "none", tmp_path), "no such file")

@@ -216,12 +216,12 @@ def fit(
     from viewpass.estimators.viewpass import ViewPass
 
     estimator = ViewPass(
-        "grow" if n_clusters == "grow" else parsed_number(n_clusters, "-k"),
+        parsed_number(n_clusters, "-k", "auto", "grow"),
         scale=parsed_scale(scale),
         consensus=consensus,
         view_weights=parsed_weights(view_weights),
         missing_entries=missing_entries,
-        sample_size=parsed_number(sample, "--sample"),
+        sample_size=parsed_number(sample, "--sample", "auto"),
         window=parsed_window(window),
         time=time,
         half_life=half_life,

@@ -166,17 +166,17 @@ def check_choice(typed: str, given: str, *choices: str) -> None:
         raise SettingError(f"{typed}: choose {', '.join(choices[:-1])} or {choices[-1]}.")
 
 
-def parsed_number(given: str, option: str) -> int | str:
-    """A number, or "auto".
+def parsed_number(given: str, option: str, *words: str) -> int | str:
+    """A number, or one of the words.
 
-    >>> parsed_number("12", "-k"), parsed_number("auto", "-k")
+    >>> parsed_number("12", "-k", "auto"), parsed_number("auto", "-k", "auto")
     (12, 'auto')
     """
     if given.isdecimal() and 0 < int(given) <= MOST_CLUSTERS:
         return int(given)
-    if given == "auto":
+    if given in words:
         return given
-    expected = f"a number from 1 to {MOST_CLUSTERS:,} or auto"
+    expected = f"a number from 1 to {MOST_CLUSTERS:,}, {' or '.join(words)}"
     raise BadParameter(f"{given!r}: expected {expected}.", param_hint=option)
 
 

@@ -25,7 +25,9 @@ OPTIONS = {
     "random_state": "--seed",
     "n_threads": "--threads",
     "n_workers": "--workers",
-    **{name: f"--{name}" for name in ("scale", "consensus", "views", "id", "out")},
+    "half_life": "--half-life",
+    "max_clusters": "--max-clusters",
+    **{name: f"--{name}" for name in ("scale", "consensus", "views", "id", "out", "window", "time")},
 }
 NAMES = "|".join(OPTIONS)
 FREE = r"(?<![\w/\\.=,'\"-])"  # not part of a path, of a quoted text or of VIEW=VALUE
@@ -37,6 +39,7 @@ PYTHON_ONLY = (
     (r" or an array(?=\.)", ""),
     (r",? or match (?:the )?rows by id with vp\.frames", ""),
     (r" vp\.load reads its model\.", ""),
+    (r"; `forget` removes rows(?=\.)", ""),
     (r"\bgive vp\.scan\(\.\.\.\) or Dask arrays", "give files"),
 )
 

@@ -42,6 +42,8 @@ class RunLabels:
 
     def __init__(self, path: Path) -> None:
         """Find the files of a run folder, or take a label file."""
+        if not path.exists():
+            raise FileError(f"{path}: there is no such file or folder.")
         self.path, self._folder = path, RunFolder(path)
         self._files = self._found()
         try:

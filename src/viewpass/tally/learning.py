@@ -537,9 +537,9 @@ class Learning:
         """The clusters before, where as many as `found` are hardly farther from the rows that count."""
         chunk = self._chunk
         there = np.arange(before.n_clusters) if self.plan.n_clusters else np.unique(known[known >= 0])
+        if len(there) != found.n_clusters:
+            return found  # above all where none of them explains a row
         kept = refined(before, chunk, known, there, workspace, auto_alpha=self.plan.auto_alpha)
-        if kept.n_clusters != found.n_clusters:
-            return found
         return kept if self._as_near(kept, found, workspace) else found
 
     def _as_near(self, one: Model, other: Model, workspace: Workspace) -> bool:
