@@ -62,7 +62,7 @@ def test_the_scale_can_be_chosen_and_is_shown(commands, table, tmp_path, given):
     assert ended.code == 0, ended.err
     again = pq.read_table(labels)["cluster"].to_numpy()
     np.testing.assert_array_equal(again, model.predict(vp.scan(str(table), id="item")))
-    ended = commands.run("update", out / "model.viewpass", table, "--id", "item", "--out", more)
+    ended = commands.run("update", out / "model.viewpass", table, "--id", "item", "--again", "--out", more)
     assert ended.code == 0, ended.err
     assert vp.load(more).scales_ == model.scales_
 
