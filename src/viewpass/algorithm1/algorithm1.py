@@ -240,8 +240,13 @@ def _from_array(rows: MeasuredRows, init: Any, n_clusters: int, step: ChunkStep)
     return step.from_memberships(rows, np.ascontiguousarray(init, dtype=np.float64))
 
 
-def check_given(init: Sequence[Array], schema: Schema, n_clusters: int) -> None:
-    """Refuse given centres that do not fit the views."""
+def scaled_centres(
+    init: Sequence[Array], scaling: Scaling, schema: Schema, n_clusters: int
+) -> tuple[Floats, ...]:
+    """Given centres, checked, as rows of that scale, of unit length but where lengths are kept.
+
+    One without a direction is the origin.
+    """
     if len(init) != len(schema.names):
         raise SettingError(f"init has centres for {len(init)} views, the data has {len(schema.names)}.")
     for name, width, values in zip(schema.names, schema.widths, init, strict=True):
@@ -249,16 +254,6 @@ def check_given(init: Sequence[Array], schema: Schema, n_clusters: int) -> None:
             raise SettingError(
                 f"init, view {name!r}: centres of shape {values.shape}, ({n_clusters}, {width}) was expected."
             )
-
-
-def scaled_centres(
-    init: Sequence[Array], scaling: Scaling, schema: Schema, n_clusters: int
-) -> tuple[Floats, ...]:
-    """Given centres as rows of that scale, of unit length but where lengths are kept.
-
-    One without a direction is the origin.
-    """
-    check_given(init, schema, n_clusters)
     views = tuple(np.array(values, dtype=np.float64, order="C") for values in init)
     present = tuple(values if values.shape[1] else None for values in views)
     given = Chunk(present, schema.names, n_clusters, stated=scaling.lengths is not None)
