@@ -349,6 +349,10 @@ def test_times_that_cannot_be_followed_are_refused(dated: pa.Table, views: list[
     empty = dated.slice(0, 9).set_column(2, "when", pa.nulls(9, pa.timestamp("s")))
     with pytest.raises(DataError, match="the time is null"):
         model.partial_fit(vp.scan(empty, views=["a", "b"]))
+    for second in (2**60, -(2**63), 2**43):
+        far = dated.slice(0, 9).set_column(2, "when", pa.array([second] * 9, pa.timestamp("s")))
+        with pytest.raises(DataError, match="'when', row 0 on"):
+            model.partial_fit(vp.scan(far, views=["a", "b"]))
     assert model.n_samples_seen_ == 100
     for settings in ({"time": "when"}, {"window": "5D"}, {"window": "5", "time": "when"}):
         with pytest.raises(SettingError):

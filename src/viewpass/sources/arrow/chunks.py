@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyarrow.compute import CastOptions
 
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Integers, Mask, Matrix
@@ -23,6 +24,7 @@ from viewpass.views.chunk import Chunk, Origin, Schema
 
 DECODED_BYTES = 2**22  # decoded at a time, approximately; at least one chunk
 MOST_DECODED_ROWS = 2**16  # at a time, where rows are wide and chunks small
+FARTHEST = 2**62  # microseconds from 1970 to a time
 INDEX = "__index_level_"  # how Arrow names the index of a pandas frame
 
 
@@ -237,9 +239,18 @@ def _whole(batch: Batch, name: str, what: str) -> pa.Array:
 
 def _times(batches: Sequence[Batch], name: str) -> Integers:
     """Times as microseconds since 1970."""
-    columns = [_whole(batch, name, "time") for batch in batches]
-    parts = [column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()) for column in columns]
-    found: Integers = np.concatenate([np.asarray(part) for part in parts])
+    parts, how = [], CastOptions(target_type=pa.timestamp("us"), allow_time_truncate=True)
+    for batch in batches:
+        column = _whole(batch, name, "time")
+        try:
+            parts.append(np.asarray(column.cast(options=how).cast(pa.int64())))
+        except UNREADABLE as problem:
+            raise DataError(
+                f"{batch.place(name, 0)} on: times cannot be read ({one_line(problem)})."
+            ) from problem
+        if (parts[-1] > FARTHEST).any() or (parts[-1] < -FARTHEST).any():
+            raise DataError(f"{batch.place(name, 0)} on: a time is more than a hundred thousand years away.")
+    found: Integers = np.concatenate(parts)
     return found
 
 
