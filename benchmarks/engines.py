@@ -1,10 +1,10 @@
 """Default settings on every engine, beside a PyArrow scan of the same files (`python -m benchmarks.engines`).
 
 The rows are made: two views of 96 and 32 columns, 20 clusters that overlap, each view missing in .3 of the
-rows. Each engine runs in a process of its own, with two workers, after a fit of few rows that loads what a
-first fit loads. Counted are processor seconds of all its processes, and their memory (a page that processes
-share counts once), so that other work has little effect. `--copies` reads the files several times, as
-one table.
+rows. With `--rings` they lie around rings instead of centres, which takes the graph. Each engine runs in a
+process of its own, with two workers, after a fit of few rows that loads what a first fit loads. Counted are
+processor seconds of all its processes, and their memory (a page that processes share counts once), so that
+other work has little effect. `--copies` reads the files several times, as one table.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--clusters", type=int, default=N_CLUSTERS)
+    parser.add_argument("--rings", action="store_true")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=list(ENGINES))
     parser.add_argument("--folder", type=Path)
@@ -54,7 +55,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         if options.folder is None:
             options.folder = Path(folder)
-            files.write(options.folder, options.rows, "varying", group_rows=GROUP_ROWS)
+            files.write(options.folder, options.rows, "varying", group_rows=GROUP_ROWS, rings=options.rings)
         found = {job: [_run(job, options) for _ in range(options.runs)] for job in options.only}
         print(table(found))
         print(traffic(options))

@@ -58,13 +58,22 @@ def main() -> int:
     return 0
 
 
-def write(folder: Path, n_rows: int, kind: str, seed: int = 0, group_rows: int | None = None) -> None:
-    """Rows around 20 centres, with 30 % of the lists of each view null."""
+def write(
+    folder: Path,
+    n_rows: int,
+    kind: str,
+    seed: int = 0,
+    group_rows: int | None = None,
+    *,
+    rings: bool = False,
+) -> None:
+    """Rows around 20 centres, or 20 rings, with 30 % of the lists of each view null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rng = np.random.default_rng(seed)
-    centres = {name: rng.standard_normal((N_CLUSTERS, width)) for name, width in WIDTHS.items()}
+    axes = 2 if rings else 1
+    centres = {name: rng.standard_normal((axes, N_CLUSTERS, width)) for name, width in WIDTHS.items()}
     fields = [
         (name, pa.list_(pa.float32(), width if kind == "fixed" else -1)) for name, width in WIDTHS.items()
     ]
@@ -81,10 +90,15 @@ def _made(start: int, n_rows: int, centres: dict[str, Any], kind: str, rng: np.r
     import pyarrow as pa
 
     cluster = rng.integers(N_CLUSTERS, size=n_rows)
+    angle = 2 * np.pi * rng.random((n_rows, 1), dtype=np.float32)
     columns: dict[str, Any] = {"item": pa.array(np.arange(start, start + n_rows))}
     for name, width in WIDTHS.items():
         values = rng.standard_normal((n_rows, width), dtype=np.float32)
-        values += centres[name][cluster].astype(np.float32)
+        axes = centres[name].astype(np.float32)
+        if len(axes) == 1:
+            values += axes[0][cluster]
+        else:
+            values += np.cos(angle) * axes[0][cluster] + np.sin(angle) * axes[1][cluster]
         absent = rng.random(n_rows) < MISSING
         mask = pa.array(absent)
         if kind == "fixed":

@@ -77,6 +77,7 @@ PAGE_STEPS: dict[str, tuple[Step, ...]] = {
         Step(
             "100 clusters", "python -m benchmarks.engines --runs 1 --only local", "--copies 10 --clusters 100"
         ),
+        Step("A graph", "python -m benchmarks.engines --runs 1 --rings --only scan local", "--copies 10", ""),
         Step("int8", "python -m benchmarks.quantised"),
     ),
     "reproduction": (Step("Digit, ACC / NMI", "python -m benchmarks.reproduction", "", ""),),

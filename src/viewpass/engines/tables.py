@@ -20,9 +20,9 @@ from viewpass.engines.interface import Engine, Task
 from viewpass.engines.parts import BLOCK, Part, on_rows, parts_of
 from viewpass.errors import DataError, EngineError, SettingError, ViewpassError
 from viewpass.sources.scan import scan
-from viewpass.sources.source import Source, check_known
+from viewpass.sources.source import Source
 from viewpass.version import __version__
-from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.chunk import Chunk
 
 T = TypeVar("T")
 Mapped = Callable[[Iterable[Any]], Iterator[Any]]  # of Arrow batches
@@ -89,16 +89,6 @@ class TableSource(Source):
         """The framework's workers read the rows."""
         raise EngineError("the rows of this table are read by the workers of its framework.")
 
-    def arranged(self, names: tuple[str, ...]) -> TableSource:
-        """The same rows with the views in this order."""
-        check_known(self.schema.names, names)
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        mine = dict(zip(self.schema.names, self.schema.widths, strict=True))
-        made.columns = Columns(self.columns.schema, self.columns.views, self.columns.id, names)
-        made.schema = Schema(names, tuple(mine.get(name) for name in names))
-        return made
-
     def identity(self) -> dict[str, Any]:
         """The columns, and the number of rows."""
         fields = {field.name: str(field.type) for field in self.columns.schema}
@@ -113,7 +103,7 @@ class TableEngine(Engine):
         self.ordered = not isinstance(source, TableSource)
         self._rows: _PartRows | _TableRows
         if isinstance(source, TableSource):
-            columns = replace(source.columns, gaps=source.marks_gaps)
+            columns = replace(source.columns, order=source.schema.names, gaps=source.marks_gaps)
             self._rows, self.n_rows = _TableRows(columns), source.n_rows
             self._table = self.selected(source.table, columns.schema.names)
         else:

@@ -144,7 +144,6 @@ class DaskFrameSource(CollectionSource):
         self._ends = np.cumsum([0, *lengths])
         self.n_rows = int(self._ends[-1])
         self._parts = frame.to_delayed()
-        self._order: tuple[str, ...] | None = None
         if not self.n_rows:
             raise DataError("the data has no rows (0 samples): at least one is needed.")
         self._columns = self._found_columns()
@@ -169,17 +168,7 @@ class DaskFrameSource(CollectionSource):
     def recipe(self, start: int, stop: int) -> list[Any]:
         """The parts of the frame that hold the rows."""
         pieces = _cut(self._parts, self._ends, start, stop)
-        return [_chunk_of_frames, start, pieces, self._columns, self._views, self._id, self._order]
-
-    def arranged(self, names: tuple[str, ...]) -> DaskFrameSource:
-        """The same rows with the views in this order."""
-        check_known(self.schema.names, names)
-        made = object.__new__(DaskFrameSource)
-        made.__dict__.update(self.__dict__)
-        mine = dict(zip(self.schema.names, self.schema.widths, strict=True))
-        made._order = names
-        made.schema = Schema(names, tuple(mine.get(name) for name in names))
-        return made
+        return [_chunk_of_frames, start, pieces, self._columns, self._views, self._id, self.schema.names]
 
     def identity(self) -> dict[str, Any]:
         """The length, and the name Dask derives from how it is computed."""
@@ -252,7 +241,7 @@ def _names(views: Any) -> set[str]:
 
 
 def _chunk_of_frames(
-    start: int, pieces: Sequence[Piece], columns: Any, views: Any, id: str | None, order: Any
+    start: int, pieces: Sequence[Piece], columns: Any, views: Any, id: str | None, order: tuple[str, ...]
 ) -> Chunk:
     import pyarrow as pa
 
@@ -260,7 +249,7 @@ def _chunk_of_frames(
     for frame, first, last in pieces:
         table = pa.Table.from_pandas(frame.iloc[first:last], schema=columns, preserve_index=False)
         source = scan(table, views=views, id=id)
-        chunks.append((source if order is None else source.arranged(order)).span(0, last - first))
+        chunks.append(source.arranged(order).span(0, last - first))
     whole = join(chunks)
     origin = replace(whole.origin, start=start, files=())
     return replace(whole, origin=origin, columns=chunks[0].columns)
