@@ -61,16 +61,14 @@ class NearMerging {
  private:
   double price_of(uint32_t a, uint32_t b) const {
     double price = 0.0;
-    bool shared = !of_.share_views;
     for (size_t v = 0; v < of_.sums.size(); ++v) {
       const double own = counts_[v][a], theirs = counts_[v][b], ridge = of_.ridges[v];
       const double dot = ordered_dot(of_.sums[v][b], of_.sums[v][a]);
       const double both = (squares_[v][a] + squares_[v][b]) + 2.0 * dot;
       price += ratio(squares_[v][a], own + ridge) + ratio(squares_[v][b], theirs + ridge);
       price -= ratio(both, (own + theirs) + ridge);
-      shared = shared || (own > 0.0 && theirs > 0.0);
     }
-    return shared ? price : kInfinity;
+    return price;
   }
 
   void push(uint32_t a, uint32_t b) {

@@ -13,7 +13,6 @@ struct NearClusters {
   std::vector<Grid<double>> sums;      // R of each view (clusters x columns); used up
   Span<const double> ridges;           // of each view
   Span<const int64_t> starts, others;  // candidates of cluster k: others[starts[k]] to others[starts[k + 1]]
-  bool share_views;                    // clusters without a common view never merge as long as others can
 };
 
 /// The first `most` merges, the cheapest first; those of a merged cluster are the candidates of both its

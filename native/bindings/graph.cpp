@@ -112,10 +112,10 @@ nb::tuple eigenpairs(Table<const double> a) {
 
 nb::tuple merge_near_of(Table<const int64_t> counts, std::vector<Table<double>> sums,
                         Vector<const double> ridges, Vector<const int64_t> starts,
-                        Vector<const int64_t> others, bool share_views, size_t most) {
+                        Vector<const int64_t> others, size_t most) {
   const size_t n = counts.shape(1);
   expect(sums.size() == counts.shape(0) && ridges.shape(0) == sums.size(), "sums and a ridge per view");
-  NearClusters clusters{grid_of(counts), {}, span_of(ridges), span_of(starts), span_of(others), share_views};
+  NearClusters clusters{grid_of(counts), {}, span_of(ridges), span_of(starts), span_of(others)};
   for (const Table<double>& of_view : sums) {
     expect(of_view.shape(0) == n, "sums must be clusters x columns");
     clusters.sums.push_back(grid_of(of_view));
@@ -146,7 +146,7 @@ void bind_graph(nb::module_& m) {
         "most"_a = SIZE_MAX);
   m.def("eigenpairs", &eigenpairs, "a"_a);
   m.def("merge_near", &merge_near_of, "counts"_a, "sums"_a.noconvert(), "ridges"_a, "starts"_a, "others"_a,
-        "share_views"_a, "most"_a);
+        "most"_a);
   m.def("products", &products_of, "a"_a, "b"_a);
 }
 

@@ -113,7 +113,6 @@ def merge_near(
     ridges: Floats,
     starts: Integers,
     others: Integers,
-    share_views: bool,
     most: int,
 ) -> tuple[Integers, Floats]: ...
 def products(a: Floats, b: Floats) -> Floats: ...

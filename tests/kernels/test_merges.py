@@ -17,10 +17,8 @@ def share(square, count, ridge):
     return square / (count + ridge) if count + ridge > 0 else 0.0
 
 
-def price(a, b, counts, sums, ridges, share_views):
-    """By how much J rises; infinite where two clusters that must share a view do not."""
-    if share_views and not ((counts[:, a] > 0) & (counts[:, b] > 0)).any():
-        return np.inf
+def price(a, b, counts, sums, ridges):
+    """By how much J rises."""
     rise = 0.0
     for v, ridge in enumerate(ridges):
         one, other = sums[v][a], sums[v][b]
@@ -36,9 +34,8 @@ def price(a, b, counts, sums, ridges, share_views):
     st.integers(1, 20),
     st.integers(1, 4),
     st.sampled_from([0.0, 0.1]),
-    st.booleans(),
 )
-def test_each_is_the_cheapest_of_the_candidates(module, seed, n_clusters, n_views, ridge, share_views):
+def test_each_is_the_cheapest_of_the_candidates(module, seed, n_clusters, n_views, ridge):
     """Clusters without rows, views or candidates, and ties."""
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 6, size=(n_views, n_clusters)) * (rng.random((n_views, n_clusters)) < 0.7)
@@ -46,7 +43,7 @@ def test_each_is_the_cheapest_of_the_candidates(module, seed, n_clusters, n_view
     ridges = ridge * (1.0 + np.arange(n_views))
     n_near = rng.integers(0, 4, size=n_clusters)
     starts, others = np.append(0, np.cumsum(n_near)), rng.integers(n_clusters, size=n_near.sum())
-    given = ridges, starts, others, share_views
+    given = ridges, starts, others
     pairs, prices = module.merge_near(counts, [x.copy() for x in sums], *given, n_clusters)
     first, _ = module.merge_near(counts, [x.copy() for x in sums], *given, n_clusters // 2)
     np.testing.assert_array_equal(first, pairs[: n_clusters // 2])
@@ -63,7 +60,7 @@ def test_each_is_the_cheapest_of_the_candidates(module, seed, n_clusters, n_view
             smallest = min(k for k in alive if sizes[k] == least)
             allowed = [frozenset((smallest, other)) for other in alive - {smallest}]
         assert frozenset((kept, gone)) in allowed
-        every = {pair: price(*sorted(pair), counts, sums, ridges, share_views) for pair in allowed}
+        every = {pair: price(*sorted(pair), counts, sums, ridges) for pair in allowed}
         assert paid == pytest.approx(every[frozenset((kept, gone))], abs=1e-9)
         assert paid <= min(every.values()) + 1e-9
         counts[:, kept] += counts[:, gone]

@@ -44,7 +44,7 @@ def near_merges(
     ]
     near = _near(centres, total, rows, workspace)
     starts = np.arange(len(near) + 1) * near.shape[1]
-    given = total.flat_counts, sums, ridges, starts, near.ravel(), False, most
+    given = total.flat_counts, sums, ridges, starts, near.ravel(), most
     pairs, prices = backend().merge_near(*given)
     return Merges(total.n_clusters, pairs, prices, 0)
 

@@ -99,17 +99,16 @@ def merge_near(
     ridges: Floats,
     starts: Integers,
     others: Integers,
-    share_views: bool,
     most: int,
 ) -> tuple[Integers, Floats]:
     """The first `most` merges, the cheapest first: pairs and prices.
 
     The candidates of cluster k are others[starts[k] : starts[k + 1]], those of a merged cluster the
     candidates of both its parts. Where none are left, the smallest cluster joins the one for which that
-    costs least. `share_views`: clusters without a common view merge last.
+    costs least.
     """
     n_clusters = counts.shape[1]
-    merging = _Merging(counts, np.array([r @ r.T for r in sums]), ridges, share_views=share_views)
+    merging = _Merging(counts, np.array([r @ r.T for r in sums]), ridges, share_views=False)
     near = np.zeros((n_clusters, n_clusters), dtype=bool)
     near[np.repeat(np.arange(n_clusters), np.diff(starts)), others] = True
     near |= near.T
