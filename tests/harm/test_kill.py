@@ -244,8 +244,9 @@ def test_at_most_the_chunks_since_the_last_checkpoint_are_read_again(commands, t
     out = tmp_path / "run"
     fault = {"step": "chunk", "number": 15, "when": "before", "how": "SIGKILL"}
     assert commands.run(*fit(table, out, options), fault=fault, block=BLOCK).code == KILLED
-    row = read_checkpoint(RunFolder(out)).part("work").part("learning").number("n_rows")
-    n_rows = (out / "staging" / "labels").stat().st_size // 4
+    work = read_checkpoint(RunFolder(out)).part("work")
+    row, size = work.part("learning").number("n_rows"), work.part("labels").number("size")
+    n_rows = (out / "staging" / "labels").stat().st_size * row // size
     assert 0 < row <= n_rows < row + 4 * BLOCK
 
 
