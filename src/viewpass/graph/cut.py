@@ -24,8 +24,6 @@ from viewpass.kernels.grid import Floats, Integers, Labels, Links
 from viewpass.sums.rules import Alpha, each_view
 from viewpass.sums.statistics import Statistics
 
-ALL = 2**63 - 1  # merges
-
 
 class Merges(NamedTuple):
     """Merges in order: the second cluster of each pair becomes part of the first, at a price in J."""
@@ -50,42 +48,16 @@ class Merges(NamedTuple):
         return losses
 
 
-class Products(NamedTuple):
-    """What merging needs: rows per view and cluster (T), and R R' of each view (views x K x K)."""
+def merges(total: Statistics, alpha: Alpha, *, to_mean: bool = False) -> Merges:
+    """The merges of the clusters down to one, the cheapest first.
 
-    counts: Integers
-    sums: Floats
-
-    @classmethod
-    def of(cls, total: Statistics) -> Products:
-        """The products of these statistics."""
-        made = cls.room(total.n_clusters, len(total.widths))
-        made.counts[:] = total.counts
-        for v in range(len(total.widths)):
-            made.put(v, total.sums(v))
-        return made
-
-    @classmethod
-    def room(cls, n_clusters: int, n_views: int) -> Products:
-        """Products of no rows, to be filled view by view."""
-        counts = np.zeros((n_views, n_clusters), dtype=np.int64)
-        return cls(counts, np.zeros((n_views, n_clusters, n_clusters)))
-
-    def put(self, v: int, sums: Floats) -> None:
-        """Set the products of view v, given its R."""
-        self.sums[v] = backend().products(sums, sums)
-
-
-def merges(total: Statistics | Products, alpha: Alpha, *, to_mean: bool = False, most: int = ALL) -> Merges:
-    """The merges of the clusters down to one, or the first `most` of them; the cheapest first.
-
-    INOUT total, if it is products. `to_mean`: alpha pulls centres towards the mean of all rows instead of
-    the origin, which makes small clusters cheap to merge wherever that mean lies.
+    `to_mean`: alpha pulls centres towards the mean of all rows instead of the origin, which makes small
+    clusters cheap to merge wherever that mean lies.
     """
-    products = Products.of(total) if isinstance(total, Statistics) else total
-    alphas = each_view(alpha, len(products.counts))
-    pairs, prices, n_empty = backend().agglomerate(products.counts, products.sums, alphas, to_mean, most)
-    return Merges(products.counts.shape[1], pairs, prices, n_empty)
+    sums = [total.sums(v) for v in range(len(total.widths))]
+    products = np.stack([backend().products(each, each) for each in sums])
+    given = products, each_view(alpha, len(sums)), to_mean
+    return Merges(total.n_clusters, *backend().agglomerate(np.stack(total.counts), *given))
 
 
 @dataclass(frozen=True)
