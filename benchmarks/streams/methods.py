@@ -14,12 +14,11 @@ import numpy as np
 from sklearn.cluster import Birch, MiniBatchKMeans
 
 import viewpass as vp
-from benchmarks.streams.sets import StreamSet
+from benchmarks.streams.sets import SCALED_BY, StreamSet
 from viewpass.streams.events import Event
 
 CHUNK = 500  # rows given at a time
 WINDOW = 2000  # rows, of all streams
-SCALED_BY = 1000  # first rows, whose ranges are those of the columns that peers get
 
 Settings = Mapping[str, Any]
 

@@ -21,6 +21,7 @@ OWN: dict[str, dict[str, Any]] = {  # settings of viewpass.evaluate.make_stream
     "own_still": {"n_rows": 1_000_000, "events": [], "movement": 0.0},
 }
 NOISE = -1
+SCALED_BY = 1000  # first rows, whose ranges are those of columns between 0 and 1
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,9 @@ def streams(name: str, most: int) -> Iterator[StreamSet]:
         if "rows" in arrays:
             rows, classes = arrays["rows"], arrays["classes"].astype(np.int64)
             history = _history(classes, name) if name.startswith("rbf") else ()
+            if name == "fertility_income":  # children and dollars, in one view
+                first = rows[:SCALED_BY]
+                rows = (rows - first.min(axis=0)) / np.ptp(first, axis=0)
             yield StreamSet(name, 0, (rows,), classes, False, history)
             return
         numbers = sorted(int(key.removeprefix("rows_")) for key in arrays if key.startswith("rows_"))
