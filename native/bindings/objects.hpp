@@ -44,6 +44,7 @@ inline void expect_fit(const Rows& rows, const ExactSums& total) {
 
 /// `suited`: whether the centres must be laid out for rows of these kinds.
 inline void expect_fit(const Rows& rows, const Centres& centres, bool suited) {
+  expect(centres.n_clusters > 0, "there are no centres");
   expect(rows.n_views() == centres.n_views(), "rows and centres must have as many views");
   for (size_t v = 0; v < rows.n_views(); ++v) {
     const size_t width = width_of(rows.views[v]), theirs = centres.views[v].width;

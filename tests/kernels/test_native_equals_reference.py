@@ -265,6 +265,24 @@ def test_what_does_not_fit_is_refused():
         native.Rows([np.ones((10, 4), dtype=np.int32)], None, [1.0], *rows_of(native, case)[1:3], False)
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        lambda rows, none: native.assign(rows, none, np.zeros(10, dtype=np.int32), 1),
+        lambda rows, none: native.soft_assign(rows, none, 1, 1),
+        lambda rows, none: native.search_anchors(rows, none, none, np.zeros(0, dtype=np.int32), 0, 1),
+        lambda rows, none: native.all_distances(rows, none, True, 1),
+        lambda rows, none: native.nearest_two(rows, none, 1),
+        lambda rows, none: none.suited(rows),
+    ],
+    ids=["assign", "soft_assign", "search_anchors", "all_distances", "nearest_two", "suited"],
+)
+def test_no_centres_are_refused(kernel):
+    rows = rows_of(native, made(0, 10, 3, ("float32",), [4]))[0]
+    with pytest.raises(ValueError, match="there are no centres"):
+        kernel(rows, native.Centres([np.ones((0, 4))], np.ones((1, 0), dtype=bool)))
+
+
 # ---- instruction sets
 
 BATTERY = """

@@ -37,14 +37,16 @@ class Quantised:
         """The type of what is stored."""
         return KINDS[self.kind]
 
-    def widened(self, stored: Array) -> Array:
-        """The numbers of some rows, as float32."""
+    def widened(self, stored: Array, out: Array | None = None) -> Array:
+        """The numbers of some rows, as float32; `out`: where to write them."""
+        out = np.empty(stored.shape, dtype=np.float32) if out is None else out
         if self.kind == "bfloat16":
-            return (stored.astype(np.uint32) << np.uint32(16)).view(np.float32)
-        found = stored.astype(np.float32)
-        if self.scale is not None:
-            found *= self.scale
-        return found
+            np.left_shift(stored, np.uint32(16), out=out.view(np.uint32), dtype=np.uint32)
+        elif self.scale is None:
+            out[:] = stored
+        else:
+            np.multiply(stored, self.scale, out=out)
+        return out
 
     def check_width(self, width: int | None, name: str) -> None:
         """Refuse a scale of other columns."""

@@ -43,8 +43,8 @@ def read_lists(
         parts.append(rows)
     if not width or not any(len(part.values) for part in parts):
         return None, None
-    if len(parts) == 1 and parts[0].places is None:
-        return _numbers(parts[0].values, view), parts[0].present
+    if len(parts) == 1 and parts[0].places is None and view.quantised is None:
+        return np.asarray(parts[0].values, dtype=view.dtype), parts[0].present
     return _joined(parts, list(map(len, batches)), width, view, pool)
 
 
@@ -57,11 +57,13 @@ def _joined(
     for part, length in zip(parts, lengths, strict=True):
         here = matrix[start : start + length]
         if part.places is None:
-            here[:] = part.values if view.quantised is None else _numbers(part.values, view)
+            _write(part.values, view, here)
         elif not len(part.values):
             here[:] = 0
+        elif view.quantised is not None:
+            _write(part.values.take(part.places, axis=0, mode="clip"), view, here)
         else:  # an absent row gets the values of the row before it, which are not used
-            np.take(_numbers(part.values, view), part.places, axis=0, out=here, mode="clip")
+            np.take(np.asarray(part.values, dtype=view.dtype), part.places, axis=0, out=here, mode="clip")
         if part.present is not None:
             assert mask is not None
             mask[start : start + length] = part.present
@@ -69,11 +71,12 @@ def _joined(
     return matrix, mask
 
 
-def _numbers(values: Array, view: ViewColumns) -> Array:
-    """Values as they are clustered."""
+def _write(values: Array, view: ViewColumns, out: Array) -> None:
+    """Write values as they are clustered."""
     if view.quantised is not None and len(values):
-        return view.quantised.widened(values.view(view.quantised.dtype))
-    return np.asarray(values, dtype=view.dtype)
+        view.quantised.widened(values.view(view.quantised.dtype), out)
+    else:
+        out[:] = values
 
 
 def _rows(batch: Batch, view: ViewColumns, width: int | None) -> ListRows:
