@@ -10,7 +10,7 @@ import numpy as np
 
 from viewpass.evaluate import ari, make_stream, nmi
 from viewpass.evaluate.data.files import folder_of
-from viewpass.streams.events import BORN, DIED, MERGED, SPLIT, Event
+from viewpass.streams.events import Event
 
 SDO = "base", "moving", "nonstat", "sequential"
 SHARE_OF_OUTLIERS = 0.1
@@ -95,7 +95,7 @@ def with_outliers(rows: Any, classes: Any, seed: int) -> tuple[Any, Any]:
 
 def _history(classes: Any, name: str) -> tuple[Event, ...]:
     """First and last rows of classes: births and deaths, or splits and mergers, as the files say."""
-    begin, end = (SPLIT, MERGED) if name == "rbf2" else (BORN, DIED)
+    begin, end = ("split", "merged") if name == "rbf2" else ("born", "died")
     found, n_rows = list[Event](), len(classes)
     for each in np.unique(classes[classes != NOISE]).tolist():
         rows = np.flatnonzero(classes == each)

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 import viewpass as vp
 from viewpass.labels.formats import IDS, WHICH
-from viewpass.streams.events import BORN, DIED, MERGED, RETURNED, SPLIT
 from viewpass.streams.matching import matched
 
-OPPOSITE = {BORN: DIED, DIED: BORN, SPLIT: MERGED, MERGED: SPLIT}
+OPPOSITE = {"born": "died", "died": "born", "split": "merged", "merged": "split"}
 
 
 def blocks(*sizes):
@@ -79,25 +78,25 @@ def test_the_same_labels_keep_their_ids():
 def test_clusters_split_and_merge_again():
     whole, halves = blocks((0, 40), (1, 50)), blocks((0, 25), (1, 15), (2, 50))
     split = vp.track(whole, halves)
-    assert told(split) == [(SPLIT, 0, (2,))]
+    assert told(split) == [("split", 0, (2,))]
     assert split.ids == {0: 0, 1: 2, 2: 1}
     merged = vp.track(split, whole)
-    assert told(merged) == [(MERGED, 0, (2,))]
+    assert told(merged) == [("merged", 0, (2,))]
     assert merged.ids == {0: 0, 1: 1}
     again = vp.track(merged, halves)
-    assert told(again) == [(RETURNED, 2, ())]  # the part that ended has its id again
+    assert told(again) == [("returned", 2, ())]  # the part that ended has its id again
     assert again.ids == split.ids
 
 
 def test_clusters_are_born_die_and_return():
     empty, full = blocks((0, 40), (-1, 30)), blocks((0, 40), (5, 30))
     born = vp.track(empty, full)
-    assert told(born) == [(BORN, 1, ())]
+    assert told(born) == [("born", 1, ())]
     died = vp.track(born, empty)
-    assert told(died) == [(DIED, 1, ())]
+    assert told(died) == [("died", 1, ())]
     other = vp.track(died, blocks((0, 20), (7, 20), (-1, 30)))
     assert other.ids == {0: 0, 7: 2}  # 1 is not given to another cluster
-    assert told(vp.track(other, blocks((0, 20), (7, 20), (3, 30)))) == [(RETURNED, 1, ())]
+    assert told(vp.track(other, blocks((0, 20), (7, 20), (3, 30)))) == [("returned", 1, ())]
 
 
 def test_scattered_clusters_are_not_merged():
@@ -105,7 +104,7 @@ def test_scattered_clusters_are_not_merged():
         blocks((0, 90), (1, 90), (2, 90), (3, 30)),
         blocks((0, 90), (1, 90), (2, 90), (0, 10), (1, 10), (2, 10)),
     )
-    assert told(found) == [(DIED, 3, ())]
+    assert told(found) == [("died", 3, ())]
     assert found.events[0].certainty == pytest.approx(2 / 3)
 
 
@@ -115,12 +114,12 @@ def test_a_cluster_that_grows_goes_on_and_one_of_new_rows_is_born():
     found = vp.track(old, new)
     assert found.ids == {4: 0, 9: 1}
     assert (told(found), found.n_rows, found.n_only_after, found.sizes[0]) == (
-        [(BORN, 1, ())],
+        [("born", 1, ())],
         10,
         590,
         (10, 500),
     )
-    assert told(vp.track(new, old)) == [(DIED, 9, ())]
+    assert told(vp.track(new, old)) == [("died", 9, ())]
 
 
 def test_more_clusters_than_are_assigned_exactly(monkeypatch):

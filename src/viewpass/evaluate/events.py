@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from viewpass.errors import SettingError
-from viewpass.streams.events import DRIFTED, KINDS, Event
+from viewpass.streams.events import KINDS, Event
 
-COUNTED = tuple(kind for kind in KINDS if kind != DRIFTED)
+COUNTED = tuple(kind for kind in KINDS if kind != "drifted")
 
 
 @dataclass(frozen=True)

@@ -15,24 +15,14 @@ import numpy as np
 from viewpass.errors import SettingError
 from viewpass.kernels.grid import Floats, Integers, Mask
 from viewpass.sources.bundle import Bundle
-from viewpass.streams.events import (
-    BORN,
-    DIED,
-    FELL_SILENT,
-    MERGED,
-    NO_CLUSTER,
-    RETURNED,
-    SOUNDED,
-    SPLIT,
-    Event,
-)
+from viewpass.streams.events import NO_CLUSTER, Event, Kind
 from viewpass.views.seeds import Seed, as_generator
 
 BLOCK = 1024  # rows that are drawn together
 TRANSITION = 0.2  # of the rows between two events: how long a split or a merger takes
 NOISE = -1  # the class of noise rows
 
-DEFAULT_EVENTS = (BORN, SPLIT, FELL_SILENT, DIED, MERGED, RETURNED)
+DEFAULT_EVENTS = ("born", "split", "silent", "died", "merged", "returned")
 
 
 @dataclass(frozen=True)
@@ -275,24 +265,24 @@ class _Story:
         """One event, which begins at this row."""
         self.close(row)
         if self._silent != NOISE:
-            self._note(SOUNDED, row, NO_CLUSTER, views=(self._views[self._silent],))
+            self._note("sounding", row, NO_CLUSTER, views=(self._views[self._silent],))
             self._silent = NOISE
         match what:
             case "born":
-                self._note(BORN, row, self.begin(1.0))
+                self._note("born", row, self.begin(1.0))
             case "died":
                 each = self._one(self._ending(), what)
                 self._ended[each] = self._weights.pop(each)
-                self._note(DIED, row, each)
+                self._note("died", row, each)
             case "returned":
                 each = self._one(sorted(self._ended), what)
                 self._weights[each] = self._ended.pop(each)
-                self._note(RETURNED, row, each)
+                self._note("returned", row, each)
             case "split":
                 each = self._one(sorted(self._weights), what)
                 self._weights[each] /= 2
                 blend = Blend(each, row, row + self._transition, away=True)
-                self._note(SPLIT, row, each, (self.begin(self._weights[each], blend),))
+                self._note("split", row, each, (self.begin(self._weights[each], blend),))
             case "merged":
                 self._merge(row)
             case "silent":
@@ -301,20 +291,20 @@ class _Story:
                         "a view can be silent only where there are others. Give two views or more."
                     )
                 self._silent = int(self._rng.integers(len(self._views)))
-                self._note(FELL_SILENT, row, NO_CLUSTER, views=(self._views[self._silent],))
+                self._note("silent", row, NO_CLUSTER, views=(self._views[self._silent],))
             case _:
                 known = "born, split, merged, died, returned, silent"
                 raise SettingError(f"events has {what!r}. Choose among {known}.")
 
     def _merge(self, row: int) -> None:
         """One class goes to the place of another, and its rows are of that one from then on."""
-        ends = self._one([each for each in self._ending() if self.paths[each].blend is None], MERGED)
-        stays = self._one([each for each in sorted(self._weights) if each != ends], MERGED)
+        ends = self._one([each for each in self._ending() if self.paths[each].blend is None], "merged")
+        stays = self._one([each for each in sorted(self._weights) if each != ends], "merged")
         stop = row + self._transition
         self.paths[ends] = replace(self.paths[ends], blend=Blend(stays, row, stop, away=False))
         self.close(stop)
         self._weights[stays] += self._weights.pop(ends)
-        self._note(MERGED, row, stays, (ends,))
+        self._note("merged", row, stays, (ends,))
 
     def _ending(self) -> list[int]:
         """The classes that may end: all where there are others."""
@@ -326,6 +316,6 @@ class _Story:
         return classes[int(self._rng.integers(len(classes)))]
 
     def _note(
-        self, what: str, row: int, cluster: int, others: tuple[int, ...] = (), views: tuple[str, ...] = ()
+        self, what: Kind, row: int, cluster: int, others: tuple[int, ...] = (), views: tuple[str, ...] = ()
     ) -> None:
         self.history.append(Event(what, row, cluster, others, views=views))

@@ -12,7 +12,6 @@ from viewpass.report.findings import Summary, filled, view_shares
 from viewpass.report.layout import places_of
 from viewpass.report.page import Places, cluster_colours, cluster_spots
 from viewpass.report.wording import VIEW, cluster_name, short
-from viewpass.streams.events import DRIFTED, FELL_SILENT, SOUNDED
 
 try:
     from matplotlib import pyplot
@@ -28,7 +27,7 @@ PALETTE = (
 BAR, REST = "#0a6180", "#d8d5ce"
 NAMED = 40  # clusters with a name on the map, or with a bar
 NAMES_APART = 0.04  # of the rows: names of events that are nearer are one
-OFTEN = (DRIFTED, FELL_SILENT, SOUNDED)  # events of the timeline with a line, but without their name
+OFTEN = ("drifted", "silent", "sounding")  # events of the timeline with a line, but without their name
 NAMED_SHARE = 0.04  # of a band of the timeline with a name
 
 

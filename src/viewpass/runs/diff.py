@@ -14,8 +14,8 @@ from viewpass.kernels.grid import Array, Integers
 from viewpass.kernels.portable import log
 from viewpass.labels.columns import NAME
 from viewpass.runs.labels import ROWS, RunLabels, RunRows, plain
-from viewpass.streams.events import BORN, DIED, MERGED, SPLIT, Event
-from viewpass.streams.matching import GONE, Shared, matching
+from viewpass.streams.events import NO_CLUSTER, Event
+from viewpass.streams.matching import Shared, matching
 
 MOVES = 40
 SAME = 0.8  # of the rows of both clusters together that both have
@@ -77,7 +77,7 @@ def compare(one: RunLabels, two: RunLabels) -> Comparison:
     pairs, rows = np.array(sorted(overlap)), np.array([overlap[pair] for pair in sorted(overlap)])
     (ones, old), (twos, new) = (np.unique(side, return_inverse=True) for side in pairs.T)
     found = matching(Shared(old, new, rows, len(ones), len(twos)))
-    goes_on = {int(twos[new]): int(ones[old]) for new, old in enumerate(found.continues) if old != GONE}
+    goes_on = {int(twos[new]): int(ones[old]) for new, old in enumerate(found.continues) if old != NO_CLUSTER}
     sizes = [
         dict(zip(ids.tolist(), np.bincount(own, rows).astype(int).tolist(), strict=True))
         for ids, own in ((ones, old), (twos, new))
@@ -183,13 +183,13 @@ def _changes(overlap: Overlap, events: Sequence[Event], goes_on: dict[int, int])
     changes = []
     for event in events:
         first, second = list[int | None](), list[int | None]()
-        if event.what in (DIED, SPLIT):
+        if event.what in ("died", "split"):
             first = [event.cluster]
-        if event.what in (BORN, MERGED):
+        if event.what in ("born", "merged"):
             second = [event.cluster]
-        if event.what == SPLIT:
+        if event.what == "split":
             second = [matched.get(event.cluster), *event.others]
-        if event.what == MERGED:
+        if event.what == "merged":
             first = [goes_on.get(event.cluster), *event.others]
         ones, twos = (sorted(k for k in side if k is not None) for side in (first, second))
         rows = sum(

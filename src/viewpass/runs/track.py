@@ -12,7 +12,7 @@ import numpy as np
 
 from viewpass.errors import DataError, SettingError, printable
 from viewpass.kernels.grid import Array, Integers
-from viewpass.streams.matching import GONE
+from viewpass.streams.events import NO_CLUSTER
 from viewpass.streams.track import Label, Labeling, Track, tracked
 
 CLUSTER = "cluster"  # the column of labels, unless another is named
@@ -85,7 +85,7 @@ def _labeling(given: Any, id: str | None, labels: str, which: str) -> Labeling:
         _check_once(found, which)
     whole = all(isinstance(name, int) for name in names)
     ids = np.array(names if whole else range(len(names)), dtype=np.int64)
-    return Labeling(found, clusters, names, ids, numbered, int(ids.max(initial=GONE)) + 1)
+    return Labeling(found, clusters, names, ids, numbered, int(ids.max(initial=NO_CLUSTER)) + 1)
 
 
 def _check_once(rows: Array, which: str) -> None:
@@ -133,7 +133,7 @@ def _of_model(model: Any, which: str) -> tuple[Array | None, Array]:
             "labels of its rows as a dict by row id."
         )
     ids = getattr(model, "cluster_ids_", None)
-    return rows, labels if ids is None else np.append(ids, GONE)[labels]
+    return rows, labels if ids is None else np.append(ids, NO_CLUSTER)[labels]
 
 
 def _of_file(path: Path) -> tuple[Array | None, Array]:
@@ -163,20 +163,20 @@ def _coded(values: Array, which: str) -> tuple[Integers, tuple[Label, ...]]:
     if values.dtype.kind in "iu":
         numbers, places = np.unique(values.astype(np.int64), return_inverse=True)
         below = int((numbers < 0).sum())
-        if below and numbers[0] < GONE:
+        if below and numbers[0] < NO_CLUSTER:
             raise _refused(int(numbers[0]), which)
-        return np.where(places < below, GONE, places - below), tuple(numbers[below:].tolist())
+        return np.where(places < below, NO_CLUSTER, places - below), tuple(numbers[below:].tolist())
     plain = [_label(value, which) for value in values.tolist()]
     found = {label for label in plain if label is not None}
     if len({type(label) for label in found}) > 1:
         raise DataError(f"{which}: some labels are numbers and some are text. Give labels of one kind.")
     names = tuple(sorted(found, key=lambda label: (isinstance(label, str), label)))
     order = {label: place for place, label in enumerate(names)}
-    return np.array([GONE if one is None else order[one] for one in plain], dtype=np.int64), names
+    return np.array([NO_CLUSTER if one is None else order[one] for one in plain], dtype=np.int64), names
 
 
 def _label(value: Any, which: str) -> Label | None:
-    if value is None or value == GONE or value != value:
+    if value is None or value == NO_CLUSTER or value != value:
         return None
     if isinstance(value, str):
         return value

@@ -11,7 +11,7 @@ from viewpass.graph.soft_assignment import searched_updates
 from viewpass.kernels.grid import FEWEST_GROUPED
 from viewpass.solve import starts
 from viewpass.solve.few_columns import in_main_columns
-from viewpass.solve.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, ROWS_PER_ANCHOR, Plan
+from viewpass.solve.plan import ANCHORS_PER_CLUSTER, ROWS_PER_CENTRE, VALUES, Plan
 from viewpass.solve.ridge import alike, estimated_alpha
 from viewpass.solve.starts import breathed
 from viewpass.sums.chunk_step import ChunkStep, Outcome
@@ -20,7 +20,6 @@ from viewpass.views.rows import MeasuredRows
 
 MIN_ANCHORS_PER_CLUSTER = 6  # with fewer a graph is meaningless
 MOST_ANCHORS = 3200  # of a solve; chosen on the tuning half of the quality table
-ANCHOR_VALUES = 2**23  # columns x anchors, unless that leaves too few anchors
 # Of the objective: what two clusterings may differ by and count as equally good. In quality
 # sets good neighbour starts were within .15 %, bad ones .9 % or more above.
 LEVEL = 0.005
@@ -36,8 +35,8 @@ def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:
         return max(min(plan.n_anchors, n_rows), plan.n_clusters or 1)
     n_clusters = plan.n_clusters or ASSUMED_CLUSTERS
     least = MIN_ANCHORS_PER_CLUSTER * n_clusters
-    fitting = max(ANCHOR_VALUES // n_columns, least)
-    suited = min(ANCHORS_PER_CLUSTER * n_clusters, n_rows // ROWS_PER_ANCHOR, fitting, MAX_ANCHORS)
+    fitting = max(VALUES // n_columns, least)
+    suited = min(ANCHORS_PER_CLUSTER * n_clusters, n_rows // ROWS_PER_CENTRE, fitting, MOST_ANCHORS)
     if suited >= least:
         return suited
     if plan.consensus == "auto" and plan.n_clusters is not None:
@@ -54,8 +53,8 @@ def n_anchors(plan: Plan, n_rows: int, n_drawn_from: int, n_columns: int) -> int
     if plan.n_anchors is not None:
         return max(min(plan.n_anchors, n_rows), plan.n_clusters)
     few = anchors_for(plan, n_rows, n_columns)
-    carried = min(n_drawn_from // ROWS_PER_ANCHOR, n_rows // 2)
-    return max(min(carried, MOST_ANCHORS, ANCHOR_VALUES // n_columns), few)
+    carried = min(n_drawn_from // ROWS_PER_CENTRE, n_rows // 2)
+    return max(min(carried, MOST_ANCHORS, VALUES // n_columns), few)
 
 
 class Initial(NamedTuple):

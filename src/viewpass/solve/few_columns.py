@@ -54,8 +54,7 @@ def turned(matrix: Floats) -> Floats:
 
 
 WORTH_MAPPING = 2  # times as many columns are worth it
-SAMPLE = 128  # rows that the components are found in, or ROWS_PER_COLUMN
-ROWS_PER_COLUMN = 3
+ROWS_PER_COLUMN = 3  # that the components are found in
 
 
 def in_few_columns(rows: MeasuredRows, most: int, n_threads: int) -> Chunk:
@@ -82,7 +81,7 @@ def in_few_columns(rows: MeasuredRows, most: int, n_threads: int) -> Chunk:
 def _directions(rows: MeasuredRows, v: int, most: int) -> Floats:
     """The leading components of some of the rows of a view, a row each."""
     has: Integers = np.flatnonzero(rows.present(v))
-    some = np.sort(own_generator().permutation(has)[: max(SAMPLE, ROWS_PER_COLUMN * most)])
+    some = np.sort(own_generator().permutation(has)[: ROWS_PER_COLUMN * most])
     view = rows.matrix(v)
     assert isinstance(view, np.ndarray)
     unit = np.asarray(view[some], dtype=np.float64) * rows.inverse[v][some][:, None]

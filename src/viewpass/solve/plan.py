@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from viewpass.sums.rules import Rules, Weights
 
 SHAPES = ("auto", "plain", "neighbours", "graph")  # that clusters may be asked to have
-MAX_ANCHORS = 1000  # unless n_anchors is given
 ANCHORS_PER_CLUSTER = 20
-ROWS_PER_ANCHOR = 5  # at least, of the rows that anchors are made from
+ROWS_PER_CENTRE = 5  # at least, of the rows that anchors or clusters are made from
+SMALL_PER_CLUSTER = 4  # small clusters or anchors that are merged into one cluster
+FEW_ROWS = 2000  # that the neighbour graph links, and that candidates are fitted to
+VALUES = 2**23  # of rows, or of centres in all columns, at most: a limit to memory
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Anchors are made from the rows and cut into classes: the clusters asked for, or 
 columns than these can tell apart. In each view, with the means u_a of the unit rows of the anchors, their
 shares p_a of the rows and the overall mean m,
 
-    total    sum_a p_a (u_a - m)(u_a - m)'       its leading eigenvectors, at most MOST_COMPONENTS, are kept
+    total    sum_a p_a (u_a - m)(u_a - m)'       its leading eigenvectors, at most MOST_COLUMNS, are kept
     between  the same of the classes
     within   total - between + NOISE s I,  s: the variance of rows around their anchors, per column
 
@@ -28,16 +28,14 @@ from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.portable import ordered_sum
 from viewpass.solve.centres import initialise_anchors
 from viewpass.solve.few_columns import components, leading, turned
-from viewpass.solve.plan import ROWS_PER_ANCHOR, Plan
+from viewpass.solve.plan import ROWS_PER_CENTRE, SMALL_PER_CLUSTER, Plan
 from viewpass.sums.rules import Alpha, Workspace
 from viewpass.sums.statistics import Statistics
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS, Projection, ViewMap
 from viewpass.views.rows import MeasuredRows
 
-MOST_COMPONENTS = 100  # of the anchors, in which the map is looked for
 NOISE = 4.0  # times the noise of the components counts as scatter within clusters
-MOST_ANCHORS = 400  # that a map is learnt from, or ANCHORS_PER_CLASS
-ANCHORS_PER_CLASS = 4
+ANCHORS = 400  # that a map is learnt from, or SMALL_PER_CLUSTER for each class
 FILLED = 10  # one value in so many is not zero
 
 
@@ -55,7 +53,7 @@ def learnt_projection(
     n_columns, n_rows = plan.projection, int(rows.counted.sum())
     wide = [_width(rows, v) > n_columns for v in range(rows.n_views)]
     n_classes = max(plan.n_clusters or 1, n_columns + 1)
-    n_anchors = min(max(MOST_ANCHORS, ANCHORS_PER_CLASS * n_classes), n_rows // ROWS_PER_ANCHOR)
+    n_anchors = min(max(ANCHORS, SMALL_PER_CLUSTER * n_classes), n_rows // ROWS_PER_CENTRE)
     if not any(wide) or n_anchors <= n_columns:
         return None
     outcome, alpha = initialise_anchors(rows, n_anchors, plan, workspace, rng)
@@ -118,7 +116,7 @@ def _view_map(sums: Floats, counts: Integers, classes: Integers, n_columns: int)
     noise = max(1.0 - float(ordered_sum(shares * ordered_sum(means * means))), 0.0) / len(mean)
     roots = np.sqrt(shares)[:, None]
     apart = np.ascontiguousarray((means - mean) * roots)
-    values, axes = components(apart, MOST_COMPONENTS)
+    values, axes = components(apart, MOST_COLUMNS)
     if len(values) < LEAST_COLUMNS:
         return None
     places = backend().products(apart, axes)

@@ -30,8 +30,6 @@ from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
-AS_GOOD = "its centres fit about as well, and it follows the neighbours in each view"
-
 
 def solve(
     sample: Sample, schema: Schema, plan: Plan, seed: int, workspace: Workspace, n_rows: int | None = None
@@ -64,7 +62,8 @@ def solve(
         found = initialise_clusters(rows, chosen, workspace, rng, whole=whole, either=either)
         outcome, alpha = found.outcome, found.alpha
         if either and found.consensus != consensus:
-            choices = (*choices, Choice("consensus", found.consensus, reason=AS_GOOD))
+            reason = "its centres fit about as well, and it follows the neighbours in each view"
+            choices = (*choices, Choice("consensus", found.consensus, reason=reason))
         consensus = found.consensus
     total = outcome.total.widened(scaling.widths(schema.widths))
     if rows.unmapped is not None:

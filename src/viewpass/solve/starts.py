@@ -24,29 +24,26 @@ from viewpass.graph.spectral import cut
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import FEWEST_GROUPED, Integers, Labels
 from viewpass.solve.few_columns import in_few_columns
+from viewpass.solve.plan import FEW_ROWS, ROWS_PER_CENTRE, SMALL_PER_CLUSTER, VALUES
 from viewpass.solve.ridge import start_ridge
 from viewpass.solve.small_clusters import near_merges
 from viewpass.sums.chunk_step import ChunkStep, Outcome, State
 from viewpass.views.rows import MeasuredRows
 
 # The merged start: MIN_SMALL small clusters, or SMALL_PER_CLUSTER for each cluster wanted, are found on the
-# rows (on half of many rows) and then merged. Up to TABLE_SMALL of them any two may merge;
-# beyond, only those near each other (small_clusters.py).
-SMALL_PER_CLUSTER, MIN_SMALL, TABLE_SMALL = 4, 100, 600
+# rows (on half of many rows) and then merged. Fewer than FEWEST_GROUPED of them may merge any two;
+# more, only those near each other (small_clusters.py).
+MIN_SMALL = 100
 ROWS_PER_SMALL = 2  # at least
-SMALL_SUMS = 2**21  # values of their sums (columns x clusters), unless that leaves too few clusters
-MANY_SUMS, MIN_PER_CLUSTER = 2**24, 2  # the same beyond TABLE_SMALL, where fewer per cluster may do
-# Seeds are drawn from ROWS_PER_SEED rows each, or WIDE_ROWS_PER_SEED if there are more columns than rows, at
-# least from LEAST_ROWS. From GROUPED_SEEDS on they are drawn in two levels, the square root of their number
+# Seeds are drawn from ROWS_PER_CENTRE rows each, or twice as many if there are more columns than rows, at
+# least from LEAST_ROWS. FEWEST_GROUPED or more are drawn in two levels, the square root of their number
 # first (draw_seeds): a row is then compared with about five times that root of them.
-ROWS_PER_SEED, WIDE_ROWS_PER_SEED, LEAST_ROWS = 5, 10, 500
-GROUPED_SEEDS, QUICKLY_GROUPED = 500, 100
-# Centre updates after merging, and of anchors or of all rows, for LARGE rows or more; fewer get more updates
-# for the same time.
-MERGED_UPDATES, FINAL_UPDATES, LARGE = 6, 3, 4000
-GRAPH_ROWS = 2000  # that the neighbour graph links, at most
-GRAPH_COLUMNS = 128  # of a dense view
-GRAPH_VALUES = 2**21  # of a sparse view, at most
+LEAST_ROWS = 500
+QUICKLY_GROUPED = 100  # the same where candidates are compared
+# Centre updates of anchors or of all rows, for LARGE rows or more; fewer get more updates
+# for the same time. Half of the rows get twice as many.
+UPDATES, LARGE = 3, 4000
+GRAPH_COLUMNS = 128  # of a dense view, where neighbours are searched
 
 
 def seeded_labels(
@@ -55,7 +52,7 @@ def seeded_labels(
     rng: np.random.Generator,
     n_threads: int = 1,
     *,
-    grouped: int = GROUPED_SEEDS,
+    grouped: int = FEWEST_GROUPED,
 ) -> Labels:
     """Incomplete k-means++: draw seeds; give each row its nearest one.
 
@@ -84,10 +81,10 @@ def anchors(rows: MeasuredRows, n_anchors: int, step: ChunkStep, rng: np.random.
     Rows are compared with very many of them through groups (graph/soft_assignment.py), as later.
     """
     rows.measure(step.workspace.n_threads)
-    step = step.at_most(FINAL_UPDATES)
+    step = step.at_most(UPDATES)
     if n_anchors < FEWEST_GROUPED:
         return _from_seeds(rows, n_anchors, step, rng)
-    drawn = _rows_to_seed_from(rows, n_anchors, rng, ROWS_PER_SEED)
+    drawn = _rows_to_seed_from(rows, n_anchors, rng, ROWS_PER_CENTRE)
     labels = seeded_labels(drawn, n_anchors, rng, step.workspace.n_threads)
     state = State.without_rows(rows, step.centres_of(drawn, labels, n_anchors))
     return searched_updates(rows, state, step.rules, step.workspace)
@@ -95,7 +92,7 @@ def anchors(rows: MeasuredRows, n_anchors: int, step: ChunkStep, rng: np.random.
 
 def quick_anchors(rows: MeasuredRows, n_anchors: int, step: ChunkStep, rng: np.random.Generator) -> Outcome:
     """The same to compare candidates by: fewer seeds are drawn in two levels."""
-    return _from_seeds(rows, n_anchors, step.at_most(FINAL_UPDATES), rng, grouped=QUICKLY_GROUPED)
+    return _from_seeds(rows, n_anchors, step.at_most(UPDATES), rng, grouped=QUICKLY_GROUPED)
 
 
 def merged(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.Generator) -> Outcome | None:
@@ -105,15 +102,15 @@ def merged(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.
     set tried it reached a lower objective than seeds or random partitions, with fewer distance passes.
     """
     n_seen = len(_seen(rows))
-    n_small = _n_small(rows, n_seen, n_clusters)
-    if n_small is None:
+    n_small = few_small(rows.n_columns, n_seen, n_clusters)
+    if n_small <= n_clusters:
         return None
-    rows_per_seed = WIDE_ROWS_PER_SEED if rows.n_columns > n_seen else ROWS_PER_SEED
+    rows_per_seed = 2 * ROWS_PER_CENTRE if rows.n_columns > n_seen else ROWS_PER_CENTRE
     ridge = start_ridge(rows.n_counted, n_clusters, step.rules.alpha)
     outcome = _from_seeds(rows, n_small, step.at_most(1), rng, rows_per_seed=rows_per_seed)
     found, total = outcome.labels, outcome.total
     del outcome
-    if n_small > TABLE_SMALL:
+    if n_small >= FEWEST_GROUPED:
         merging = near_merges(total, n_small - n_clusters, ridge, rows, step.workspace)
     else:
         merging = merges(total, ridge, to_mean=True)
@@ -122,19 +119,10 @@ def merged(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.
     return step.from_labels(rows, labels, n_clusters)
 
 
-def _n_small(rows: MeasuredRows, n_seen: int, n_clusters: int) -> int | None:
-    """Number of small clusters to find on n_seen rows like these; None if merging does not suit them."""
-    n_small = few_small(rows.n_columns, n_seen, n_clusters)
-    if n_small > TABLE_SMALL:
-        n_small = min(n_small, MANY_SUMS // rows.n_columns)
-        return n_small if n_small >= MIN_PER_CLUSTER * n_clusters else None
-    return n_small if n_small > n_clusters else None
-
-
 def few_small(n_columns: int, n_seen: int, n_clusters: int) -> int:
     """Number of small clusters of so many rows, by the clusters wanted and memory."""
     wanted = max(MIN_SMALL, SMALL_PER_CLUSTER * n_clusters)
-    fitting = max(SMALL_SUMS // n_columns, SMALL_PER_CLUSTER * n_clusters)
+    fitting = max(VALUES // n_columns, SMALL_PER_CLUSTER * n_clusters)
     return min(wanted, fitting, n_seen // ROWS_PER_SMALL)
 
 
@@ -145,13 +133,12 @@ def from_merges(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.ra
     """
     order = rng.permutation(_seen(rows))
     effort = LARGE / len(order)
-    final_step = step.at_most(max(int(FINAL_UPDATES * effort), 1))
+    final_step = step.at_most(max(int(UPDATES * effort), 1))
     half = order[: max(len(order) // 2, LARGE)]
-    if _n_small(rows, len(half), n_clusters) is not None:
-        part = _part(rows, half)
-        first = merged(part, n_clusters, step.at_most(max(int(MERGED_UPDATES * effort), 1)), rng)
-        if first is not None:
-            return first if part is rows else _continued(rows, first, final_step)
+    part = _part(rows, half)
+    first = merged(part, n_clusters, step.at_most(max(int(2 * UPDATES * effort), 1)), rng)
+    if first is not None:
+        return first if part is rows else _continued(rows, first, final_step)
     return _from_seeds(rows, n_clusters, final_step, rng)
 
 
@@ -163,7 +150,7 @@ def from_neighbours(rows: MeasuredRows, n_clusters: int, step: ChunkStep) -> Out
     views = [rows.matrix(v) for v in range(rows.n_views)]
     stored = [view.nnz for view in views if view is not None and issparse(view)]
     fullest = max(stored, default=0) // rows.n_rows  # values per row
-    some = _seen(rows)[: min(GRAPH_ROWS, GRAPH_VALUES // max(fullest, 1))]
+    some = _seen(rows)[: min(FEW_ROWS, VALUES // max(fullest, 1))]
     if len(some) < NEAREST * n_clusters:  # most neighbours would be of other clusters
         return None
     part, workspace = rows.sampled(some), step.workspace
@@ -205,8 +192,8 @@ def _from_seeds(
     step: ChunkStep,
     rng: np.random.Generator,
     *,
-    rows_per_seed: int = ROWS_PER_SEED,
-    grouped: int = GROUPED_SEEDS,
+    rows_per_seed: int = ROWS_PER_CENTRE,
+    grouped: int = FEWEST_GROUPED,
 ) -> Outcome:
     """Clusters from one set of seeds.
 
@@ -229,7 +216,7 @@ def _rows_to_seed_from(
     return _part(rows, seen[rng.choice(len(seen), n_drawn, replace=False)])
 
 
-MOST_SPLIT, FEWEST_SPLIT = 2, 8  # one cluster in so many is split at first, and in the end
+FEWEST_SPLIT = 8  # at first half of the clusters are split, in the end one in so many
 MOST_TRIES = 2  # in vain with the same number of splits; then it is halved
 BREATHING_UPDATES = 10  # of the centres after the splits, and after the merges
 
@@ -237,7 +224,7 @@ BREATHING_UPDATES = 10  # of the centres after the splits, and after the merges
 def breathed(rows: MeasuredRows, outcome: Outcome, step: ChunkStep, rng: np.random.Generator) -> Outcome:
     """Clusters of a lower objective, or `outcome`, which is of these rows and under the rules of `step`."""
     n_clusters, step = outcome.total.n_clusters, step.at_most(BREATHING_UPDATES)
-    n_split, n_tries = n_clusters // MOST_SPLIT, 0
+    n_split, n_tries = n_clusters // 2, 0
     while n_split >= max(n_clusters // FEWEST_SPLIT, 1):
         labels = _split(rows, outcome, n_split, rng, step.workspace.n_threads)
         wider = step.from_labels(rows, labels, n_clusters + n_split)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from viewpass.kernels.grid import Array
 
-BORN, SPLIT, MERGED, DIED, RETURNED = "born", "split", "merged", "died", "returned"
-DRIFTED, FELL_SILENT, SOUNDED = "drifted", "silent", "sounding"
-KINDS = (BORN, SPLIT, MERGED, DIED, RETURNED, DRIFTED, FELL_SILENT, SOUNDED)
-NO_CLUSTER = -1  # id
+Kind: TypeAlias = Literal["born", "split", "merged", "died", "returned", "drifted", "silent", "sounding"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+NO_CLUSTER = -1  # in place of the number or id of one
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Event:
         largest of its views.
     """
 
-    what: str
+    what: Kind
     row: int
     cluster: int
     others: tuple[int, ...] = ()
@@ -64,8 +63,8 @@ class Event:
         """What happened to which cluster."""
         who = f"view {', '.join(self.views)}" if self.cluster == NO_CLUSTER else f"cluster {self.cluster}"
         others = ", ".join(map(str, self.others))
-        more = {SPLIT: f"; new: {others}", MERGED: f"; ended: {others}"}.get(self.what, "")
-        if self.what == DRIFTED and self.views:
+        more = {"split": f"; new: {others}", "merged": f"; ended: {others}"}.get(self.what, "")
+        if self.what == "drifted" and self.views:
             more = f" in {', '.join(self.views)}"
         return f"{who} {self.what}{more} ({self.n_before:,} -> {self.n_after:,} rows)"
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.sample.sample import Sample, taken
-from viewpass.streams.events import DIED, FELL_SILENT, RETURNED, SOUNDED, Event
-from viewpass.streams.matching import GONE, Matching
+from viewpass.streams.events import NO_CLUSTER, Event
+from viewpass.streams.matching import Matching
 from viewpass.views.chunk import Chunk, Origin, join
 
-PRESENCE = FELL_SILENT, SOUNDED
+PRESENCE = "silent", "sounding"
 MOST_EVENTS = 10_000  # the last ones are kept
 MOST_SIZES = 256  # points of the timeline
 REMEMBERED = 32  # rows per cluster, those with the lowest keys
@@ -83,7 +83,7 @@ class Identities:
         self, matching: Matching, recalled: Labels | None, row: int, time: int | None = None
     ) -> Identities:
         """The ids of new clusters; `recalled`: of each remembered row, its new cluster (-1: none)."""
-        ids = np.where(matching.continues == GONE, -1, np.append(self.ids, -1)[matching.continues])
+        ids = np.where(matching.continues == NO_CLUSTER, -1, np.append(self.ids, -1)[matching.continues])
         back = self._back(matching, recalled, ids)
         for new, old_id in back.items():
             ids[new] = old_id
@@ -95,7 +95,7 @@ class Identities:
     def emptied(self, before: Integers, after: Integers, row: int, time: int | None) -> Identities:
         """With clusters told that lost their last row or have rows again."""
         found = [
-            Event(DIED if old else RETURNED, row, id, (), old, new)
+            Event("died" if old else "returned", row, id, (), old, new)
             for id, old, new in zip(self.ids.tolist(), before.tolist(), after.tolist(), strict=True)
             if (old == 0) != (new == 0)
         ]
@@ -140,6 +140,6 @@ class Identities:
             mine = recalled[self.memory.ids == old_id]
             counts = np.bincount(mine[mine >= 0], minlength=1)
             new = int(counts.argmax())
-            if 2 * counts[new] > len(mine) and matching.continues[new] == GONE and new not in found:
+            if 2 * counts[new] > len(mine) and matching.continues[new] == NO_CLUSTER and new not in found:
                 found[new] = old_id
         return found

@@ -22,11 +22,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from viewpass.kernels.grid import Integers, Labels
-from viewpass.streams.events import BORN, DIED, MERGED, NO_CLUSTER, RETURNED, SPLIT, Event
+from viewpass.streams.events import NO_CLUSTER, Event
 
 LEAST_PART = 20  # a cluster that goes on shares at least one row in so many
 MOST = 2000  # clusters that are assigned to keep most rows; more by the largest pair first
-GONE = -1
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Shared:
         pairs = self.inner()
         order = np.lexsort((pairs.new, -pairs.rows, pairs.old))
         found, first = np.unique(pairs.old[order], return_index=True)
-        places, rows = np.full(self.n_old, GONE, dtype=np.int32), np.zeros(self.n_old, dtype=np.int64)
+        places, rows = np.full(self.n_old, NO_CLUSTER, dtype=np.int32), np.zeros(self.n_old, dtype=np.int64)
         places[found], rows[found] = pairs.new[order][first], pairs.rows[order][first]
         return places, rows
 
@@ -87,12 +86,12 @@ class Matching:
     def born(self) -> list[int]:
         """New clusters that no old one goes on as, and that are no part of one."""
         after = self.shared.swapped()
-        return _Left.of(after, after.sizes(), self.continues == GONE).alone
+        return _Left.of(after, after.sizes(), self.continues == NO_CLUSTER).alone
 
     def nearest(self, old_ids: Integers) -> Integers:
         """An id for each new cluster: of the old one that goes on, or else that most of its rows were in."""
         main, _ = self.shared.swapped().nearest()
-        old = np.where(self.continues == GONE, main, self.continues)
+        old = np.where(self.continues == NO_CLUSTER, main, self.continues)
         return np.append(old_ids, NO_CLUSTER)[old]
 
     def events(
@@ -108,30 +107,30 @@ class Matching:
         New clusters whose ids are in `returned` came back, instead of being born or a part of another.
         """
         before, after = self.shared.sizes(), self.shared.swapped().sizes()
-        goes_on = np.full(len(before), GONE)
-        goes_on[self.continues[self.continues != GONE]] = np.flatnonzero(self.continues != GONE)
+        goes_on = np.full(len(before), NO_CLUSTER)
+        goes_on[self.continues[self.continues != NO_CLUSTER]] = np.flatnonzero(self.continues != NO_CLUSTER)
         back = np.isin(new_ids, np.array(list(returned), dtype=np.int64))
-        fresh = _Left.of(self.shared.swapped(), after, (self.continues == GONE) & ~back)
-        ended = _Left.of(self.shared, before, goes_on == GONE)
+        fresh = _Left.of(self.shared.swapped(), after, (self.continues == NO_CLUSTER) & ~back)
+        ended = _Left.of(self.shared, before, goes_on == NO_CLUSTER)
         found = [
-            Event(RETURNED, row, int(new_ids[new]), (), 0, int(after[new]))
-            for new in np.flatnonzero(back & (self.continues == GONE)).tolist()
+            Event("returned", row, int(new_ids[new]), (), 0, int(after[new]))
+            for new in np.flatnonzero(back & (self.continues == NO_CLUSTER)).tolist()
         ]
         for new in fresh.alone:
-            found.append(Event(BORN, row, int(new_ids[new]), (), 0, int(after[new]), (), fresh.sure(new)))
+            found.append(Event("born", row, int(new_ids[new]), (), 0, int(after[new]), (), fresh.sure(new)))
         for old in ended.alone:
-            found.append(Event(DIED, row, int(old_ids[old]), (), int(before[old]), 0, (), ended.sure(old)))
+            found.append(Event("died", row, int(old_ids[old]), (), int(before[old]), 0, (), ended.sure(old)))
         for old, parts in fresh.by_main.items():
-            n_left = int(after[goes_on[old]]) if goes_on[old] != GONE else 0
+            n_left = int(after[goes_on[old]]) if goes_on[old] != NO_CLUSTER else 0
             others = tuple(sorted(int(new_ids[part]) for part in parts))
             sizes, sure = (int(before[old]), n_left), fresh.share(parts)
-            found.append(Event(SPLIT, row, int(old_ids[old]), others, *sizes, (), sure))
+            found.append(Event("split", row, int(old_ids[old]), others, *sizes, (), sure))
         for new, parts in ended.by_main.items():
             main = self.continues[new]
-            n_before = int(before[main]) if main != GONE else 0
+            n_before = int(before[main]) if main != NO_CLUSTER else 0
             others = tuple(sorted(int(old_ids[part]) for part in parts))
             sizes, sure = (n_before, int(after[new])), ended.share(parts)
-            found.append(Event(MERGED, row, int(new_ids[new]), others, *sizes, (), sure))
+            found.append(Event("merged", row, int(new_ids[new]), others, *sizes, (), sure))
         return sorted(found, key=lambda event: (event.what, event.cluster))
 
 
@@ -181,12 +180,12 @@ def matching(shared: Shared, *, sure: bool = True) -> Matching:
     part = np.maximum(np.maximum(*compared), np.minimum(before[pairs.old], after[pairs.new]))
     enough = (2 * pairs.rows > np.minimum(*compared)) & (LEAST_PART * pairs.rows >= part)
     chosen = np.flatnonzero((enough | (not sure)) & _assigned(pairs))
-    continues = np.full(shared.n_new, GONE, dtype=np.int32)
+    continues = np.full(shared.n_new, NO_CLUSTER, dtype=np.int32)
     continues[pairs.new[chosen]] = pairs.old[chosen]
     places, _ = shared.nearest()
     left = np.zeros(shared.n_old, dtype=np.int64)
     np.add.at(left, pairs.old, pairs.rows)
-    places[2 * left < before] = GONE  # most of its rows have no cluster now
+    places[2 * left < before] = NO_CLUSTER  # most of its rows have no cluster now
     places[pairs.old[chosen]] = pairs.new[chosen]
     return Matching(shared, continues, places)
 
@@ -212,7 +211,7 @@ def _assigned(pairs: Shared) -> Labels:
 def numbers_of(matching: Matching) -> Labels:
     """Numbers for the new clusters: that of the cluster that goes on, if there is one, or the lowest free."""
     n_new = len(matching.continues)
-    numbers = np.where(matching.continues < n_new, matching.continues, np.int32(GONE))
+    numbers = np.where(matching.continues < n_new, matching.continues, np.int32(NO_CLUSTER))
     numbers[numbers < 0] = np.setdiff1d(np.arange(n_new), numbers[numbers >= 0])
     found: Labels = numbers.astype(np.int32)
     return found
@@ -222,7 +221,7 @@ def renumbered(matching: Matching, numbers: Labels) -> Matching:
     """The same matching with these numbers for the new clusters."""
     shared, n_new = matching.shared, len(numbers)
     new = np.append(numbers, n_new).astype(np.int64)[shared.new]
-    places = np.append(numbers, np.int32(GONE))[matching.places]
+    places = np.append(numbers, np.int32(NO_CLUSTER))[matching.places]
     order = np.lexsort((new, shared.old))
     table = Shared(shared.old[order], new[order], shared.rows[order], shared.n_old, n_new)
     return Matching(table, matching.continues[np.argsort(numbers)], places)

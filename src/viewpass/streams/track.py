@@ -10,8 +10,8 @@ import numpy as np
 
 from viewpass.errors import DataError, printable
 from viewpass.kernels.grid import Array, Integers
-from viewpass.streams.events import Event
-from viewpass.streams.matching import GONE, Matching, Shared, matching
+from viewpass.streams.events import NO_CLUSTER, Event
+from viewpass.streams.matching import Matching, Shared, matching
 
 Label: TypeAlias = int | str
 SHOWN = 40  # events and clusters in the text
@@ -76,7 +76,7 @@ class Track:
     def labeling(self) -> Labeling:
         """The clusters of `after` under their lasting ids, to be tracked further."""
         ids = np.array(sorted(self.ids.values()), dtype=np.int64)
-        clusters = np.where(self.row_ids == GONE, GONE, np.searchsorted(ids, self.row_ids))
+        clusters = np.where(self.row_ids == NO_CLUSTER, NO_CLUSTER, np.searchsorted(ids, self.row_ids))
         names = tuple(ids.tolist())
         return Labeling(self.rows, clusters, names, ids, self.numbered, self.next_id, self.ended)
 
@@ -116,7 +116,7 @@ class Track:
 def tracked(before: Labeling, after: Labeling) -> Track:
     """Match the clusters of two labelings, and give those of the second their lasting ids."""
     places = _places(before.rows, after.rows)
-    both = places != GONE
+    both = places != NO_CLUSTER
     n_rows = int(both.sum())
     if not n_rows:
         first = [printable(repr(each.rows[0])) if len(each.rows) else "none" for each in (before, after)]
@@ -126,9 +126,11 @@ def tracked(before: Labeling, after: Labeling) -> Track:
         )
     stayed = np.zeros(len(before.rows), dtype=bool)
     stayed[places[both]] = True
-    none = np.full(int((~both).sum()), GONE, dtype=np.int64)
+    none = np.full(int((~both).sum()), NO_CLUSTER, dtype=np.int64)
     old = np.concatenate((before.clusters[places[both]], none, before.clusters[~stayed]))
-    new = np.concatenate((after.clusters[both], after.clusters[~both], np.full(int((~stayed).sum()), GONE)))
+    new = np.concatenate(
+        (after.clusters[both], after.clusters[~both], np.full(int((~stayed).sum()), NO_CLUSTER))
+    )
     found = matching(Shared.of(old, new, len(before.names), len(after.names)))
     back = _returned(before.ended, after, found)
     ids, next_id = _ids(found, before, back)
@@ -147,7 +149,7 @@ def tracked(before: Labeling, after: Labeling) -> Track:
         row_ids=row_ids,
         rows=after.rows,
         n_rows=n_rows,
-        n_moved=int(((was != now) & (was != GONE)).sum()),
+        n_moved=int(((was != now) & (was != NO_CLUSTER)).sum()),
         n_only_before=int((~stayed).sum()),
         n_only_after=len(none),
         sizes=sizes,
@@ -160,27 +162,29 @@ def tracked(before: Labeling, after: Labeling) -> Track:
 def _places(before: Array, after: Array) -> Integers:
     """The place before of each row after; -1 where it was not there."""
     known = {row: place for place, row in enumerate(before.tolist())}
-    return np.fromiter((known.get(row, GONE) for row in after.tolist()), dtype=np.int64, count=len(after))
+    return np.fromiter(
+        (known.get(row, NO_CLUSTER) for row in after.tolist()), dtype=np.int64, count=len(after)
+    )
 
 
 def _returned(ended: Mapping[int, Array], after: Labeling, found: Matching) -> dict[int, int]:
     """Ids of ended clusters that go on as new ones without a counterpart, by number of the new one."""
-    fresh = found.continues == GONE
+    fresh = found.continues == NO_CLUSTER
     if not ended or not fresh.any():
         return {}
     ids = list(ended)
     lost = {row: place for place, id in enumerate(ids) for row in ended[id].tolist()}  # the last that ended
-    was = np.fromiter((lost.get(row, GONE) for row in after.rows.tolist()), np.int64, len(after.rows))
-    now = np.where((after.clusters != GONE) & fresh[after.clusters], after.clusters, GONE)
+    was = np.fromiter((lost.get(row, NO_CLUSTER) for row in after.rows.tolist()), np.int64, len(after.rows))
+    now = np.where((after.clusters != NO_CLUSTER) & fresh[after.clusters], after.clusters, NO_CLUSTER)
     continues = matching(Shared.of(was, now, len(ids), len(after.names))).continues
-    return {new: ids[old] for new, old in enumerate(continues.tolist()) if old != GONE}
+    return {new: ids[old] for new, old in enumerate(continues.tolist()) if old != NO_CLUSTER}
 
 
 def _ids(found: Matching, before: Labeling, back: dict[int, int]) -> tuple[Integers, int]:
     """Ids of the new clusters, and the next one that no cluster has had."""
     ids, next_id = np.empty(len(found.continues), dtype=np.int64), before.next_id
     for new, old in enumerate(found.continues.tolist()):
-        if old != GONE:
+        if old != NO_CLUSTER:
             ids[new] = before.ids[old]
         elif new in back:
             ids[new] = back[new]
@@ -201,4 +205,4 @@ def _ended(before: Labeling, ids: Integers) -> dict[int, Array]:
 
 def _by_row(ids: Integers, clusters: Integers) -> Integers:
     """The id of each row's cluster."""
-    return np.append(ids, GONE)[clusters]
+    return np.append(ids, NO_CLUSTER)[clusters]

@@ -22,7 +22,7 @@ from viewpass.model.calibration import Calibration
 from viewpass.model.model import Model, assign, labels_of, prepare
 from viewpass.reasons.calibrate import learn
 from viewpass.reasons.outliers import outlier_scores
-from viewpass.streams.events import DRIFTED, FELL_SILENT, NO_CLUSTER, SOUNDED, Event
+from viewpass.streams.events import NO_CLUSTER, Event, Kind
 from viewpass.sums.rules import Workspace
 from viewpass.sums.statistics import Statistics
 from viewpass.views.chunk import Chunk
@@ -117,15 +117,15 @@ def compared(before: Part, since: Part, names: Sequence[str], ids: Integers, row
     z, moved = _moved(before, since)
     events = list[Event]()
     for v in np.flatnonzero((np.abs(presence) > least) & _matters(heard, hears, *rows)).tolist():
-        what, sure = SOUNDED if presence[v] > 0 else FELL_SILENT, _certainty(abs(presence[v]), n_tests)
-        counts = int(heard[v]), int(hears[v])
-        events.append(Event(what, row, NO_CLUSTER, (), *counts, (names[v],), sure))
+        kind: Kind = "sounding" if presence[v] > 0 else "silent"
+        counts, sure = (int(heard[v]), int(hears[v])), _certainty(abs(presence[v]), n_tests)
+        events.append(Event(kind, row, NO_CLUSTER, (), *counts, (names[v],), sure))
     for cluster in np.flatnonzero((z > least).any(axis=1)).tolist():
         views: list[int] = np.flatnonzero(z[cluster] > least).tolist()
         counts = int(before.sizes[cluster]), int(since.sizes[cluster])
         sure, far = _certainty(z[cluster].max(), n_tests), round(float(moved[cluster, views].max()), 6)
         who = tuple(names[v] for v in views)
-        events.append(Event(DRIFTED, row, int(ids[cluster]), (), *counts, who, sure, moved=far))
+        events.append(Event("drifted", row, int(ids[cluster]), (), *counts, who, sure, moved=far))
     unexplained = bool(odd[0] > least)
     changed = bool(unexplained or (np.abs(sizes) > least).any() or events)
     return Look(changed, unexplained, tuple(events))

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from viewpass.solve.question.comparison import FOLDS, race
-from viewpass.solve.question.hidden_views import Score
+from viewpass.solve.question.comparison import race
+from viewpass.solve.question.hidden_views import TEST_SHARE, Score
 
 ROWS = 400
 
@@ -32,12 +32,12 @@ def n_folds_of(*means):
 
 
 def test_candidates_that_are_alike_take_part_in_all_folds():
-    assert n_folds_of(1.0, 1.0, 1.0) == [FOLDS] * 3
+    assert n_folds_of(1.0, 1.0, 1.0) == [TEST_SHARE] * 3
 
 
 def test_a_candidate_far_behind_takes_part_once():
-    assert n_folds_of(1.0, 0.2, 1.0) == [FOLDS, 1, FOLDS]
-    assert n_folds_of(0.2, 1.0, 1.0) == [1, FOLDS, FOLDS]
+    assert n_folds_of(1.0, 0.2, 1.0) == [TEST_SHARE, 1, TEST_SHARE]
+    assert n_folds_of(0.2, 1.0, 1.0) == [1, TEST_SHARE, TEST_SHARE]
 
 
 def test_the_race_ends_with_one_left():

@@ -8,9 +8,10 @@ import pytest
 import viewpass as vp
 from graphs import ridged_objective
 from viewpass.evaluate import nmi
+from viewpass.kernels.grid import FEWEST_GROUPED
 from viewpass.solve import starts
 from viewpass.solve.small_clusters import _near, near_merges
-from viewpass.solve.starts import TABLE_SMALL, from_merges
+from viewpass.solve.starts import from_merges
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules, Workspace
 from viewpass.sums.statistics import Statistics
@@ -72,7 +73,7 @@ def test_the_number_of_clusters_is_the_one_asked_for_whatever_is_near(n_clusters
 
 
 def test_threads_agree(monkeypatch):
-    monkeypatch.setattr(starts, "TABLE_SMALL", 10)
+    monkeypatch.setattr(starts, "FEWEST_GROUPED", 10)
     views, observed, _ = made(12, 400, 1.0, 5)
     found = []
     for n_threads in (1, 3):
@@ -88,7 +89,7 @@ def test_threads_agree(monkeypatch):
 @pytest.mark.parametrize("n_rows", [6_000, pytest.param(36_000, marks=pytest.mark.long)])
 def test_hundreds_of_clusters_are_found(n_rows):
     n_classes = 300
-    assert starts.SMALL_PER_CLUSTER * n_classes > TABLE_SMALL
+    assert starts.SMALL_PER_CLUSTER * n_classes > FEWEST_GROUPED
     views, observed, classes = made(n_classes, n_rows, 1.0, 7, (48, 32))
     order = np.random.default_rng(8).permutation(n_rows)
     views, observed, classes = [x[order] for x in views], observed[order], classes[order]

@@ -9,7 +9,7 @@ import pytest
 
 from cases import computing
 from inputs import random_csr
-from viewpass.solve import starts
+from viewpass.kernels.grid import FEWEST_GROUPED
 from viewpass.solve.starts import seeded_labels
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -39,10 +39,10 @@ def test_threads_and_modules_agree(sparse, copies, grouped):
 
 def test_every_row_has_a_seed_and_nearly_every_seed_has_rows():
     rows = made(4000, 3)
-    labels = seeded_labels(rows, starts.GROUPED_SEEDS, np.random.default_rng(4))
+    labels = seeded_labels(rows, FEWEST_GROUPED, np.random.default_rng(4))
     assert labels.min() >= 0
-    assert labels.max() < starts.GROUPED_SEEDS
-    assert len(np.unique(labels)) > 0.95 * starts.GROUPED_SEEDS
+    assert labels.max() < FEWEST_GROUPED
+    assert len(np.unique(labels)) > 0.95 * FEWEST_GROUPED
 
 
 def test_every_cluster_far_from_the_others_has_a_seed():

@@ -15,7 +15,7 @@ from cases import computing
 from graphs import ridged_objective
 from viewpass.graph.neighbours import NEAREST, neighbour_links
 from viewpass.kernels.grid import UNIT
-from viewpass.solve.starts import FINAL_UPDATES, from_merges, from_neighbours
+from viewpass.solve.starts import UPDATES, from_merges, from_neighbours
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules, Workspace
 from viewpass.views.chunk import Chunk
@@ -100,7 +100,7 @@ def test_very_many_clusters_start_with_few_distance_passes_whatever_the_threads(
         workspace, rng = Workspace(n_threads), np.random.default_rng(4)
         outcome = from_merges(rows.measure(), n_clusters, ChunkStep(RULES, workspace), rng)
         assert len(np.unique(outcome.labels)) > 0.9 * n_clusters
-        assert workspace.n_compared <= (1 + FINAL_UPDATES) * rows.n_rows
+        assert workspace.n_compared <= (1 + UPDATES) * rows.n_rows
         found.append(outcome.labels)
     np.testing.assert_array_equal(*found)
 

@@ -27,7 +27,7 @@ from viewpass.solve.centres import (
     anchors_for,
     ridged,
 )
-from viewpass.solve.plan import ROWS_PER_ANCHOR, Plan
+from viewpass.solve.plan import ROWS_PER_CENTRE, SMALL_PER_CLUSTER, VALUES, Plan
 from viewpass.solve.question.comparison import difference
 from viewpass.solve.question.hidden_views import Fold, Question, Scaled, Score
 from viewpass.solve.ridge import start_ridge
@@ -37,8 +37,6 @@ from viewpass.sums.statistics import Statistics
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import own_generator
 
-ANCHOR_VALUES = 2**22  # columns x anchors that are tried, unless that leaves too few anchors
-PLAIN_UPDATES = 6  # of the centres of clusters, before the ridge is known
 RESTARTS = 5  # of the k-means that cuts a graph
 SEPARATED = 0.99  # of rows have the same label by some views as by all: clusters are well separated
 
@@ -115,7 +113,7 @@ class Anchored:
         ridge = start_ridge(fitted.n_counted, n_clusters, plan.rules.alpha)
         cluster_of = np.append(merges(first.total, ridge, to_mean=True).labels(n_clusters), -1)
         labels = cluster_of[first.labels].astype(np.int32)
-        step = ChunkStep(plan.rules, workspace).at_most(PLAIN_UPDATES)
+        step = ChunkStep(plan.rules, workspace).at_most(2 * starts.UPDATES)
         outcome = step.from_labels(fitted, labels, n_clusters)
         outcome, _ = ridged(fitted, plan, outcome, workspace, whole=False)
 
@@ -133,8 +131,9 @@ def n_anchors_of(question: Question, n_clusters: int | None) -> int:
     n_rows, n_columns = question.n_fitted, question.rows.n_columns
     plan = replace(question.plan, n_clusters=n_clusters, consensus="auto")
     least = MIN_ANCHORS_PER_CLUSTER * (n_clusters or ASSUMED_CLUSTERS)
-    carried = min(max(n_rows // ROWS_PER_ANCHOR, least), n_rows // 2)  # `n_anchors` is for many more rows
-    return min(anchors_for(plan, n_rows, n_columns), carried, max(ANCHOR_VALUES // n_columns, least))
+    carried = min(max(n_rows // ROWS_PER_CENTRE, least), n_rows // 2)  # `n_anchors` is for many more rows
+    fitting = max(VALUES // (2 * n_columns), least)
+    return min(anchors_for(plan, n_rows, n_columns), carried, fitting)
 
 
 def n_small(question: Question) -> int:
@@ -161,13 +160,12 @@ def _separated(
     return True
 
 
-FINE, GROWTH, MOST = 20, 1.2, 60  # every number up to FINE, then GROWTH times the one before, up to MOST
-LEAST_PER_CLUSTER = 4  # at least
+FINE, GROWTH = 20, 1.2  # every number up to FINE, then GROWTH times the one before
 
 
 def tried(n_anchors: int) -> list[int]:
     """The numbers of clusters to try."""
-    most, found = min(n_anchors // LEAST_PER_CLUSTER, MOST), [2]
+    most, found = n_anchors // SMALL_PER_CLUSTER, [2]
     while found[-1] < most:
         last = found[-1]
         found.append(min(last + 1 if last < FINE else int(np.ceil(last * GROWTH)), most))

@@ -38,12 +38,10 @@ from viewpass.views.scaling import Scaling, automatic
 
 logger = logging.getLogger("viewpass")
 
-WIDE = 1.25  # times as many columns as a map has are worth mapping
 NUMBER_FOLDS = 6  # that the number of clusters is read off
 SEPARATED = "clusters are well separated"
 TOO_FEW = "too few rows or columns to compare"
 PREDICTS = "its labels predict hidden views better"
-AS_GOOD = "centres do not predict hidden views clearly better"
 MAPPED = "the wide views of a graph"
 SIMPLEST = "the simplest, and no other predicts hidden views clearly better"
 
@@ -160,7 +158,7 @@ class _Choosing:
             return None  # nothing to be noted: there is no candidate
         rows = question.rows
         widths = [0 if view is None else view.shape[1] for view in rows.chunk.views]
-        wide = any(w >= WIDE * n_columns and is_filled(rows, v) for v, w in enumerate(widths))
+        wide = any(w > n_columns and is_filled(rows, v) for v, w in enumerate(widths))
         if not wide or not question.can_be_asked or not self._n_anchors:
             return None
         self._note("projection", f"{n_columns} columns", MAPPED)
@@ -257,7 +255,7 @@ def shape(scores: dict[str, list[Score]]) -> Choice:
     found = compared(graph, plain)
     if compared(plain, graph).better or found.score <= CLEAR * found.error:
         return decided
-    return replace(decided, chosen="graph", reason=AS_GOOD)
+    return replace(decided, chosen="graph", reason="centres do not predict hidden views clearly better")
 
 
 def scales(rows: MeasuredRows, plan: Plan) -> dict[str, Names]:

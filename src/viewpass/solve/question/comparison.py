@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from viewpass.kernels.portable import ordered_sum
-from viewpass.solve.question.hidden_views import Fold, Question, Score
+from viewpass.solve.question.hidden_views import TEST_SHARE, Fold, Question, Score
 
-FOLDS = 4  # at most: every row is tested once
 CLEAR = 2.5  # standard errors behind another: a candidate is given up
 SPREAD = 0.03  # of the score: what a difference varies by from fold to fold at least, since fits differ
 SMALL = 0.01  # of the score: a difference that does not matter
@@ -55,7 +54,7 @@ def race(question: Question, scorers: Sequence[Scorer]) -> list[list[Score]]:
     """The scores of candidates in as many folds as each of them took part in."""
     scores: list[list[Score]] = [[] for _ in scorers]
     left = list(range(len(scorers)))
-    for fold in question.folds(FOLDS):
+    for fold in question.folds(TEST_SHARE):
         for own in left:
             scores[own].append(scorers[own](fold))
         left = [own for own in left if not _given_up(own, left, scores)]

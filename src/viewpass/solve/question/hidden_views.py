@@ -30,7 +30,7 @@ from viewpass.kernels.threads import cached_property
 from viewpass.model.model import assign
 from viewpass.solve import starts
 from viewpass.solve.few_columns import in_few_columns
-from viewpass.solve.plan import Plan
+from viewpass.solve.plan import FEW_ROWS, ROWS_PER_CENTRE, VALUES, Plan
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
@@ -38,18 +38,11 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 from viewpass.views.seeds import own_generator
 
-FIT_ROWS, FIT_VALUES = 2000, 2**23  # rows that candidates are fitted to, and their dense values, at most
-TEST_ROWS, TEST_SHARE = 1000, 4  # rows set aside, at most; one in so many
-POOL_SHARE, POOL_ROWS = (
-    2,
-    2000,
-)  # rows that folds are made of: so many times those fitted to, at least so many
+TEST_SHARE = 4  # one row in so many is set aside
 FEW_COLUMNS, COLUMNS_PER_CLUSTER = 64, 3  # that a dense view is reduced to, the larger of them
 MIN_TESTED = 10  # rows set aside that have views to hide and others to be labelled by
 MAX_CLUSTERS = 50  # asked about, where more are wanted
-ROWS_PER_CLUSTER = 4  # of the rows that are fitted to, at least
-MAX_GROUPS = 4  # of views that are hidden together
-MAX_ASKED = 4  # views of a group that labels are compared with
+MAX_GROUPS = 4  # of views that are hidden together; and views of a group that labels are compared with
 # Small clusters of each view, to recognise hidden rows by: at most, per cluster wanted, and rows of each.
 SMALL_CLUSTERS, SMALL_PER_CLUSTER, ROWS_PER_SMALL = 100, 10, 8
 SMALL_VALUES = 2**20  # columns x small clusters of a view, unless that leaves too few
@@ -85,7 +78,7 @@ class Fold:
         self.question, self.number = question, number
         n_rows, (turn, place) = len(question.pool), divmod(number, TEST_SHARE)
         order = own_generator(turn).permutation(n_rows)
-        n_tested = min(n_rows // TEST_SHARE, TEST_ROWS)
+        n_tested = n_rows // TEST_SHARE
         tested = np.arange(place * n_tested, (place + 1) * n_tested)
         self._tested = np.sort(order[tested])
         self._fitted = np.sort(np.delete(order, tested)[: question.n_fitted])
@@ -172,7 +165,7 @@ class Question:
     @cached_property
     def pool(self) -> Integers:
         """Rows that folds are made of."""
-        size = min(len(self.usable), max(POOL_SHARE * self.n_fitted, POOL_ROWS))
+        size = min(len(self.usable), max(2 * self.n_fitted, FEW_ROWS))
         if size == len(self.usable):
             return self.usable
         return np.sort(own_generator().choice(self.usable, size, replace=False))
@@ -180,14 +173,14 @@ class Question:
     @property
     def n_clusters(self) -> int:
         """Number of clusters of the candidates."""
-        most = min(MAX_CLUSTERS, max(self.n_fitted // ROWS_PER_CLUSTER, 1))
+        most = min(MAX_CLUSTERS, max(self.n_fitted // ROWS_PER_CENTRE, 1))
         return min(self.plan.n_clusters or 1, most)
 
     @property
     def n_fitted(self) -> int:
         """Number of rows that candidates are fitted to."""
-        fitting = max(FIT_VALUES // max(self._n_dense, 1), ROWS_PER_CLUSTER * (self.plan.n_clusters or 1))
-        return min(len(self.usable) - len(self.usable) // TEST_SHARE, FIT_ROWS, fitting)
+        fitting = max(VALUES // max(self._n_dense, 1), ROWS_PER_CENTRE * (self.plan.n_clusters or 1))
+        return min(len(self.usable) - len(self.usable) // TEST_SHARE, FEW_ROWS, fitting)
 
     @property
     def n_columns(self) -> int:
@@ -237,8 +230,8 @@ class Question:
 
     def places(self, spaces: Sequence[tuple[str, ...]], group: Sequence[int]) -> Labels:
         """The small clusters of views of a group, in each space, that the rows of the pool belong to."""
-        asked = [group[place * len(group) // MAX_ASKED] for place in range(MAX_ASKED)]
-        views = dict.fromkeys(asked if len(group) > MAX_ASKED else group)
+        asked = [group[place * len(group) // MAX_GROUPS] for place in range(MAX_GROUPS)]
+        views = dict.fromkeys(asked if len(group) > MAX_GROUPS else group)
         return np.stack([self._places_of(space, v) for space in spaces for v in views], axis=1)
 
     def _places_of(self, names: tuple[str, ...], v: int) -> Labels:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from viewpass.kernels.grid import MOST_ROWS, Array
 from viewpass.sample.sample import Sample
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
-from viewpass.streams.events import KINDS, NO_CLUSTER, Event, Receipt
+from viewpass.streams.events import KINDS, NO_CLUSTER, Event, Kind, Receipt
 from viewpass.streams.horizon import BUCKETS, LONGEST, SECOND, Horizon
 from viewpass.streams.identities import MOST_EVENTS, MOST_SIZES, Identities, Memory, Sizes
 from viewpass.views.chunk import Schema
@@ -91,7 +91,7 @@ def _sizes(stored: Fields, given: list[Any], next_id: int) -> Sizes:
 
 
 def _event(stored: Fields, next_id: int) -> Event:
-    what, cluster = stored.text("what"), stored.get("cluster")
+    what, cluster = cast(Kind, stored.text("what")), stored.get("cluster")
     stored.need(what in KINDS, "events")
     stored.need(type(cluster) is int and NO_CLUSTER <= cluster < next_id, "events")
     others, views = tuple(stored.list("others", int)), tuple(stored.list("views", str))
