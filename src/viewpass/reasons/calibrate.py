@@ -32,7 +32,6 @@ DOUBT = 0.025  # of rows with all views, on average
 TILT = 0.01  # from the first group to the last: equal shares still rank rows
 DOUBT_UNIT = 2**20  # doubts are added up as whole numbers of 1 / this
 TAIL_ROWS = 4  # with fewer beyond, a quantile is that of the tail; as many rows the common tail counts as
-UNKNOWN = -2  # label of a row that was not looked at
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def learn(
     given = model, measuring_centres(model, small), workspace
     judged = {pattern: _judged(sample, own, pattern, *given, most) for pattern in patterns}
     found = _own_labels(judged, own)
-    if (found == UNKNOWN).all():  # so many views that no pattern of a row is looked at
+    if (found < 0).all():  # so many views that no pattern of a row is looked at
         found = labels_of(sample, model, workspace)
     curves = {pattern: _curve(pattern, judged, own, found) for pattern in patterns}
     usable = [pattern for pattern in patterns if curves[pattern] is not None]
@@ -140,8 +139,8 @@ def _judged(
 
 
 def _own_labels(judged: dict[int, Judged], own: Integers) -> Labels:
-    """The labels of rows by all the views they have; UNKNOWN where these were not looked at."""
-    labels = np.full(len(own), UNKNOWN, dtype=np.int32)
+    """The labels of rows by all the views they have; -1 where these were not looked at."""
+    labels = np.full(len(own), -1, dtype=np.int32)
     for pattern, rows in judged.items():
         mine = own[rows.which] == pattern
         labels[rows.which[mine]] = rows.labels[mine]
@@ -153,7 +152,7 @@ def _curve(
 ) -> tuple[Floats, Floats] | None:
     """Margins and shares of kept labels of a pattern; None where no row shows them."""
     rows = judged[pattern]
-    more = (own[rows.which] != pattern) & (labels[rows.which] != UNKNOWN)
+    more = (own[rows.which] != pattern) & (labels[rows.which] >= 0)
     if more.any():
         # Rows with the most views count, if they are enough: they come closest to all views.
         sizes = np.array([int(name).bit_count() for name in own[rows.which]])

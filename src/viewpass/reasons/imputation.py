@@ -1,7 +1,7 @@
 """How well views that are hidden from rows are met by the mixtures of centres that their other views give.
 
-Only inner products of rows count here, so a view of WIDE columns or more is folded first: each column is
-added, with a random sign, to one of FOLDED. That keeps every inner product but for chance, which is about
+Only inner products of rows count here, so a view of twice FOLDED columns or more is folded first: each column
+is added, with a random sign, to one of FOLDED. That keeps every inner product but for chance, which is about
 1 / sqrt(FOLDED) of the lengths for one row and little over a hundred.
 
 Missing views, estimated from what the rows near a row have there.
@@ -34,7 +34,7 @@ from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
-WIDE, FOLDED = 512, 256  # columns: from so many on a view is folded into so many
+FOLDED = 256  # columns that wide views are folded into
 
 
 class Met(NamedTuple):
@@ -149,7 +149,7 @@ def _blocks(sample: MeasuredRows, v: int) -> Iterator[tuple[Floats, Floats]]:
 
 def _folding(n_columns: int) -> Any:
     """What rows of so many columns are multiplied by."""
-    if n_columns < WIDE:
+    if n_columns < 2 * FOLDED:
         return scipy.sparse.eye_array(n_columns, format="csr")
     rng = np.random.default_rng(0)
     order, signs = rng.permutation(n_columns), rng.choice((-1.0, 1.0), n_columns)

@@ -9,6 +9,8 @@ them first.
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import numpy as np
 import scipy.sparse
 
@@ -16,8 +18,13 @@ from viewpass.kernels.grid import Array, Integers, Matrix
 from viewpass.kernels.portable import log
 from viewpass.views.chunk import Chunk
 
-TEXT, TIME, REAL = (np.uint64(number << 56) for number in (1, 2, 3))  # keep kinds of ids apart
 HIGHEST = 2**64 - 1  # of all keys
+
+
+class IdKind(IntEnum):
+    """Keeps ids of one kind apart from equal ones of another."""
+
+    TEXT, TIME, REAL = (number << 56 for number in (1, 2, 3))
 
 
 def row_keys(chunk: Chunk) -> Array:
@@ -53,11 +60,11 @@ def id_keys(ids: Array) -> Array:
         return mixed(ids.astype(np.int64).astype(np.uint64))
     if ids.dtype.kind in "Mm":
         unit = f"{ids.dtype.kind}8[ns]"
-        return mixed(ids.astype(unit).view(np.int64).astype(np.uint64) ^ TIME)
+        return mixed(ids.astype(unit).view(np.int64).astype(np.uint64) ^ np.uint64(IdKind.TIME))
     if ids.dtype.kind == "f":
-        return mixed((ids.astype(np.float64) + 0.0).view(np.uint64) ^ REAL)
+        return mixed((ids.astype(np.float64) + 0.0).view(np.uint64) ^ np.uint64(IdKind.REAL))
     texts = np.array([str(one) for one in ids.tolist()], dtype=np.str_) if ids.dtype.kind == "O" else ids
-    return mixed(_text_hashes(texts.astype(np.str_)) ^ TEXT)
+    return mixed(_text_hashes(texts.astype(np.str_)) ^ np.uint64(IdKind.TEXT))
 
 
 def aged(keys: Array, numbers: Integers, half_life: int) -> Array:

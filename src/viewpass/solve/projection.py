@@ -49,7 +49,6 @@ def learnt_projection(
 ) -> Projection | None:
     """Learn the map to `plan.projection` columns from measured rows; None if there is nothing to map."""
     assert isinstance(plan.projection, int)
-    rows.measure(workspace.n_threads)
     n_columns, n_rows = plan.projection, int(rows.counted.sum())
     wide = [_width(rows, v) > n_columns for v in range(rows.n_views)]
     n_classes = max(plan.n_clusters or 1, n_columns + 1)

@@ -46,12 +46,11 @@ def solve(
     completion = None
     if plan.missing_entries == "local":
         completion = learn_completion(rows, n_threads)
-        rows = _rows(completion.apply(sample.chunk), plan).measure(n_threads)
+        rows = checked_rows(completion.apply(sample.chunk), plan, n_threads)
     chosen, scaling, choices, curve = choose(rows, plan, workspace)
     scaling, rows = _scaled(rows, chosen, scaling, workspace, rng)
     assert chosen.n_clusters is not None
     consensus, n_centres, links = chosen.consensus, chosen.n_clusters, None
-    rows.measure(n_threads)
     if consensus == "graph":
         n_centres = n_anchors(chosen, n_seen, n_rows * n_seen // sample.n_rows, rows.n_columns)
         outcome, alpha = initialise_anchors(rows, n_centres, chosen, workspace, rng)
@@ -87,12 +86,8 @@ def solve(
 
 
 def checked_rows(chunk: Chunk, plan: Plan, n_threads: int) -> MeasuredRows:
-    """The rows as they came, measured: values that are not numbers are refused."""
-    return _rows(chunk, plan).measure(n_threads)
-
-
-def _rows(chunk: Chunk, plan: Plan) -> MeasuredRows:
-    return MeasuredRows(chunk, weights=plan.weights)
+    """The rows of a chunk, measured under the plan: values that are not numbers are refused."""
+    return MeasuredRows(chunk, weights=plan.weights).measure(n_threads)
 
 
 def _scaled(
@@ -103,12 +98,13 @@ def _scaled(
     if isinstance(plan.projection, int):
         unit = scaling.mapped(None)
         scaled = unit.apply(rows.chunk, n_threads=n_threads)
-        projection = learnt_projection(_rows(scaled, plan), plan, workspace, rng)
+        projection = learnt_projection(checked_rows(scaled, plan, n_threads), plan, workspace, rng)
         if projection is not None:
-            return unit.mapped(projection), _rows(projection.apply(scaled, n_threads=n_threads), plan)
+            mapped = projection.apply(scaled, n_threads=n_threads)
+            return unit.mapped(projection), checked_rows(mapped, plan, n_threads)
     if scaling.plain:
         return scaling, rows
-    return scaling, _rows(scaling.apply(rows.chunk, n_threads=n_threads), plan)
+    return scaling, checked_rows(scaling.apply(rows.chunk, n_threads=n_threads), plan, n_threads)
 
 
 def too_few(n_seen: int, n_clusters: int) -> str:

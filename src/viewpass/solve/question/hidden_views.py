@@ -179,18 +179,15 @@ class Question:
     @property
     def n_fitted(self) -> int:
         """Number of rows that candidates are fitted to."""
-        fitting = max(VALUES // max(self._n_dense, 1), ROWS_PER_CENTRE * (self.plan.n_clusters or 1))
+        views = self.rows.chunk.views
+        n_dense = sum(int(view.shape[1]) for view in views if isinstance(view, np.ndarray))
+        fitting = max(VALUES // max(n_dense, 1), ROWS_PER_CENTRE * (self.plan.n_clusters or 1))
         return min(len(self.usable) - len(self.usable) // TEST_SHARE, FEW_ROWS, fitting)
 
     @property
     def n_columns(self) -> int:
         """Columns that dense views are compared in, at most."""
         return max(FEW_COLUMNS, COLUMNS_PER_CLUSTER * self.n_clusters)
-
-    @property
-    def _n_dense(self) -> int:
-        """Columns of dense views."""
-        return sum(int(view.shape[1]) for view in self.rows.chunk.views if isinstance(view, np.ndarray))
 
     @property
     def can_be_asked(self) -> bool:
