@@ -27,10 +27,10 @@ from benchmarks.streams.sets import OWN
 from viewpass.evaluate import make_stream, nmi
 from viewpass.evaluate.data.files import folder_of
 from viewpass.sources.bundle import load_bundle
-from viewpass.streams.events import BORN, SPLIT, Event
+from viewpass.streams.events import Event
 
 UPDATES, COMPARED = 20, 5000
-NEW = (BORN, SPLIT)
+NEW = ("born", "split")
 RIVER: dict[str, dict[str, Any]] = {
     "STREAMKMeans": {"n_clusters": 8},
     "CluStream": {"n_macro_clusters": 8},
@@ -59,7 +59,7 @@ def _new(event: Event, since: int) -> tuple[int, ...]:
     """The ids that an event after this row reports as new."""
     if event.row <= since or event.what not in NEW:
         return ()
-    return (event.cluster,) if event.what == BORN else event.others
+    return (event.cluster,) if event.what == "born" else event.others
 
 
 def still(seeds: int) -> Iterator[Figure]:
