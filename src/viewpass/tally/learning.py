@@ -152,6 +152,8 @@ class Learning:
         self.schema = chunk.schema if self.schema is None else self.schema.merged(chunk.schema)
         if self.plan.weight_unit > 1 and chunk.copies is None:
             chunk = replace(chunk, copies=np.full(chunk.n_rows, self.plan.weight_unit, dtype=np.int64))
+        if self.plan.scale and set(self.plan.scale) == {"euclidean"}:  # zeros are data, stated or not
+            chunk = replace(chunk, stated=True)
         times, n_done = self._times(chunk), 0
         while n_done < chunk.n_rows:
             n_there = chunk.n_rows
