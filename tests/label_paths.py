@@ -127,6 +127,7 @@ def check_reasons(model: Any, X: Any, given: dict[str, Any], labels: np.ndarray)
         assert not np.isinf(frame[column]).any(), f"labels_frame: inf in {column}"
     scores = model.outlier_score(X, **given)
     assert not np.isinf(scores).any(), "outlier_score: inf"
+    assert not model.is_outlier(X, **given)[np.isnan(scores)].any(), "is_outlier: of no score"
     model.impute(X, **given)
     model.stability(X, **given)
 

@@ -202,6 +202,7 @@ SETTINGS: dict[str, list[Any]] = {
     "missing_entries": ["fill", "local"],
     "sample_size": [10, 25],
     "compute_labels": [False],
+    "robust": [True],
 }
 STREAMS: list[dict[str, Any]] = [
     {"window": 8},

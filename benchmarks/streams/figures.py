@@ -17,10 +17,11 @@ import resource
 import time
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 import viewpass as vp
 from benchmarks.streams.sets import OWN
@@ -135,7 +136,7 @@ def _kept(what: str, learn: Callable[..., vp.ViewPass], views: list[Any], seeds:
 
 def noise(seeds: int) -> Iterator[Figure]:
     bundle = load_bundle(folder_of(None) / "mfeat.npz")
-    classes, found = np.asarray(bundle.labels), {"clean": list[float](), "noisy": list[float]()}
+    classes, found, areas = np.asarray(bundle.labels), dict[str, list[float]](), list[float]()
     for seed in range(seeds):
         rng, clean, noisy = np.random.default_rng(seed), dict[str, Any](), dict[str, Any]()
         n_more = len(classes) // 4
@@ -145,11 +146,16 @@ def noise(seeds: int) -> Iterator[Figure]:
             lengths = np.linalg.norm(rows - rows.mean(axis=0), axis=1)[rng.integers(len(rows), size=n_more)]
             away *= (lengths / np.linalg.norm(away, axis=1))[:, None]
             clean[name], noisy[name] = rows, np.vstack([rows, rows.mean(axis=0) + away])
-        for name, views in (("clean", clean), ("noisy", noisy)):
-            model = vp.ViewPass(len(np.unique(classes)), random_state=seed, n_threads=1).fit(views)
-            found[name].append(nmi(classes, model.labels_[: len(classes)]))
-    means = [f"{np.mean(found[name]):.3f} ± {np.std(found[name]):.3f}" for name in ("clean", "noisy")]
-    yield f"Digit: NMI clean, and of the same rows with 20 % noise ({seeds} seeds)", ", ".join(means)
+        for robust, (name, views) in product((False, True), (("clean", clean), ("with 20 % noise", noisy))):
+            settings = {"robust": robust, "random_state": seed, "n_threads": 1}
+            model = vp.ViewPass(len(np.unique(classes)), **settings).fit(views)
+            which = f"{name}{', robust=True' if robust else ''}"
+            found.setdefault(which, []).append(nmi(classes, model.labels_[: len(classes)]))
+        far = np.arange(len(classes) + n_more) >= len(classes)
+        areas.append(roc_auc_score(far, model.outlier_score(noisy)))
+    for which, values in found.items():
+        yield f"Digit {which}: NMI ({seeds} seeds)", f"{np.mean(values):.3f} ± {np.std(values):.3f}"
+    yield "Digit with 20 % noise, robust=True: area of the outlier score", f"{np.mean(areas):.3f}"
 
 
 def forget(seeds: int) -> Iterator[Figure]:

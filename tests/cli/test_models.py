@@ -316,6 +316,7 @@ def test_predict_writes_reasons_and_kept_columns(run, table, commands, tmp_path)
     )
     score = found["outlier_score"].to_numpy(zero_copy_only=False)
     np.testing.assert_allclose(score, model.outlier_score(rows), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(found["outlier"].to_numpy(zero_copy_only=False), model.is_outlier(rows))
 
 
 def test_kept_columns_stand_beside_the_labels(commands, table, tmp_path):

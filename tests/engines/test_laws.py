@@ -43,6 +43,8 @@ def _small_parts(monkeypatch):
         {"consensus": "neighbours"},
         {"consensus": "graph", "scale": "standard", "projection": 5},
         {"consensus": "graph", "n_anchors": 20},  # moved by 2,000 rows
+        {"robust": True},
+        {"robust": True, "consensus": "graph", "n_anchors": 20},
     ],
     ids=str,
 )

@@ -32,6 +32,9 @@ SETTINGS: list[dict[str, Any]] = [
     {"n_clusters": "grow", "max_clusters": 6, "sample_size": 200},
     {"n_clusters": "grow", "max_clusters": 2},
     {"window": 200, "view_weights": [0, 1]},
+    {"robust": True, "window": 500, "sample_size": 100},
+    {"robust": True, "window": 200},
+    {"robust": True, "half_life": 100, "consensus": "graph"},
 ]
 
 

@@ -47,6 +47,7 @@ MODELS = {
     "read once": lambda: small(**CHOSEN, sample_size=20, compute_labels=False).fit(with_gaps()),
     "window": lambda: small(**PLAIN, window=24, sample_size=20).fit(with_gaps()),
     "half-life": lambda: small(**PLAIN, half_life=10, sample_size=20).fit([IMAGE, TEXT], observed=GAPS),
+    "robust": lambda: small(**PLAIN, robust=True, sample_size=20).fit(with_gaps()),
     "forgot": lambda: small(**PLAIN).fit([IMAGE, TEXT], observed=GAPS).forget([3, 8]),
     "sparse": lambda: small().fit([sp.csr_array(IMAGE), sp.csr_array(TEXT)]),
     "frames": lambda: small().fit(vp.frames({"a": FRAME.iloc[:, :4], "b": FRAME.iloc[:, 4:]})),

@@ -139,6 +139,7 @@ def fit(
     max_clusters: Annotated[
         int | None, option("N", "The most clusters of -k grow.", min=1, panel=CLUSTERS)
     ] = None,
+    robust: Annotated[bool, flag("--robust", "Keep outliers out of the centres.", panel=CLUSTERS)] = False,
     seed: Annotated[int, option("N", "Random seed, by default 0.", min=0, panel=CLUSTERS)] = 0,
     out: Annotated[
         Path | None, option("FOLDER", "Folder for model, labels and report.", panel=OUTPUT)
@@ -226,6 +227,7 @@ def fit(
         time=time,
         half_life=half_life,
         max_clusters=max_clusters,
+        robust=robust,
         random_state=seed,
         n_threads=threads,
     )

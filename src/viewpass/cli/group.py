@@ -27,7 +27,9 @@ OPTIONS = {
     "n_workers": "--workers",
     "half_life": "--half-life",
     "max_clusters": "--max-clusters",
-    **{name: f"--{name}" for name in ("scale", "consensus", "views", "id", "out", "window", "time")},
+    **{
+        name: f"--{name}" for name in ("scale", "consensus", "views", "id", "out", "window", "time", "robust")
+    },
 }
 NAMES = "|".join(OPTIONS)
 FREE = r"(?<![\w/\\.=,'\"-])"  # not part of a path, of a quoted text or of VIEW=VALUE

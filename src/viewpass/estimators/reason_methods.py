@@ -11,7 +11,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import NotCalibratedError
-from viewpass.kernels.grid import Floats, Matrix
+from viewpass.kernels.grid import Floats, Mask, Matrix
 from viewpass.labels import frames
 from viewpass.model.calibration import Calibration
 from viewpass.model.model import Model, prepare
@@ -20,7 +20,7 @@ from viewpass.reasons.confidence import Stability, confidences, probabilities
 from viewpass.reasons.confidence import stability as stability_of
 from viewpass.reasons.contributions import Explanation, contributions
 from viewpass.reasons.imputation import Imputed, imputed
-from viewpass.reasons.outliers import outlier_scores
+from viewpass.reasons.outliers import outlier_scores, outliers
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -87,6 +87,22 @@ def outlier_score(self: ViewPass, X: Any, observed: Any = None) -> Floats:
     learnt = _calibration(self)
     return np.concatenate(
         [outlier_scores(rows, model, learnt, work) for _, rows, model, work in _measured(self, X, observed)]
+    )
+
+
+def is_outlier(self: ViewPass, X: Any, observed: Any = None) -> Mask:
+    """Which rows are far from all clusters, for rows that have the same views.
+
+    Such a row is farther above their median distance than 3.45 times the way from the lower quartile to the
+    median: of normally distributed distances, 1 %. `ViewPass(robust=True)` keeps such rows out of centres.
+
+    Returns
+    -------
+    outliers : (n,) array of bool
+    """
+    learnt = _calibration(self)
+    return np.concatenate(
+        [outliers(rows, model, learnt, work) for _, rows, model, work in _measured(self, X, observed)]
     )
 
 
@@ -176,8 +192,8 @@ def labels_frame(
     proba : bool, default=False
         Also `probability_0`, `probability_1` and so on.
     explain : bool, default=False
-        Also `runner_up`, `part_` and the name of each view (its part of the margin), `outlier_score`
-        and `stable`.
+        Also `runner_up`, `part_` and the name of each view (its part of the margin), `outlier_score`,
+        `outlier` (as `is_outlier`) and `stable`.
     kind : {"pandas", "polars", "arrow"}, default="pandas"
 
     Returns

@@ -72,6 +72,11 @@ def solving_plan(settings: Any, names: tuple[str, ...]) -> Plan:
             f"sample_size={settings.sample_size} rows cannot form n_clusters={n_clusters} clusters: give "
             "more rows (about 50 per cluster), or 'auto'."
         )
+    if settings.robust and settings.n_clusters == "grow":
+        raise SettingError(
+            "robust=True keeps rows that are far from all clusters out of the centres; n_clusters='grow' "
+            "makes clusters of such rows. Give one of them."
+        )
     alpha = FIRST_ALPHA if settings.alpha == "auto" else float(settings.alpha)
     return Plan(
         n_clusters,
@@ -83,6 +88,7 @@ def solving_plan(settings: Any, names: tuple[str, ...]) -> Plan:
         missing_entries=str(settings.missing_entries),
         projection=settings.projection if settings.projection in ("auto", None) else int(settings.projection),
         auto_alpha=settings.alpha == "auto",
+        robust=bool(settings.robust),
     )
 
 

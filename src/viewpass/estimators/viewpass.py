@@ -104,6 +104,9 @@ class ViewPass(ViewClusterer):
         Rows of a stream after which a row counts half; changes are found as with `window`.
     max_clusters : int, optional
         The most clusters of "grow".
+    robust : bool, default=False
+        Whether outliers are kept out of the centres: the sample is solved again without the rows that are far
+        from all clusters, for their presence pattern (`is_outlier`). They get labels and are counted.
     views : int, list of int, or names of columns, optional
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number of
         near-equal blocks. For a frame, a table or files: the columns of each view, as `vp.scan` takes them.
@@ -179,6 +182,7 @@ class ViewPass(ViewClusterer):
         "time": [str, None],
         "half_life": [Interval(Integral, 1, MOST_ROWS, closed="both"), None],
         "max_clusters": [Interval(Integral, 1, MOST_ROWS, closed="both"), None],
+        "robust": ["boolean"],
     }
 
     _learnt: Learning
@@ -202,6 +206,7 @@ class ViewPass(ViewClusterer):
         time: str | None = None,
         half_life: int | None = None,
         max_clusters: int | None = None,
+        robust: bool = False,
         views: Any = None,
         compute_labels: bool = True,
         random_state: Any = None,
@@ -221,6 +226,7 @@ class ViewPass(ViewClusterer):
         self.time = time
         self.half_life = half_life
         self.max_clusters = max_clusters
+        self.robust = robust
         self.views = views
         self.compute_labels = compute_labels
         self.random_state = random_state
@@ -508,6 +514,7 @@ class ViewPass(ViewClusterer):
     predict_proba = reason_methods.predict_proba
     confidence = reason_methods.confidence
     outlier_score = reason_methods.outlier_score
+    is_outlier = reason_methods.is_outlier
     score_samples = reason_methods.score_samples
     explain = reason_methods.explain
     stability = reason_methods.stability

@@ -21,7 +21,7 @@ from viewpass.model.model import Model, prepare
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.reasons.confidence import confidence_at, nearest_clusters, probabilities, separations, stability
 from viewpass.reasons.contributions import contributions
-from viewpass.reasons.outliers import outlier_scores
+from viewpass.reasons.outliers import outlier_scores, outliers
 from viewpass.sums.row_counts import pattern_text, patterns_of
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk, Schema
@@ -121,7 +121,7 @@ class Wanted:
         if model is not None and self.proba:
             own |= set(_probability_names(model))
         if model is not None and self.explain:
-            own |= {"runner_up", "outlier_score", "stable", *_part_names(model)}
+            own |= {"runner_up", "outlier_score", "outlier", "stable", *_part_names(model)}
         given = [name for name in (id_name or ID, *self.kept) if name]
         for number, name in enumerate(given):
             if name in own or name in given[:number]:
@@ -203,6 +203,7 @@ def reason_columns(chunk: Chunk, found: Labelled, model: Model, workspace: Works
         columns |= _by_name(_part_names(model), parts)
         if learnt is not None:
             columns["outlier_score"] = _floats(outlier_scores(rows, model, learnt, workspace))
+            columns["outlier"] = pa.array(outliers(rows, model, learnt, workspace))
         columns["stable"] = pa.array(stability(rows, model, workspace).stable)
     if wanted.proba and learnt is not None:
         columns |= _by_name(_probability_names(model), probabilities(rows, model, learnt, workspace))

@@ -58,6 +58,7 @@ class Model:
     labelled: Statistics | None = None  # of the clusters by the labels of all rows; `census` is then too
     rows: Chunk | None = None  # the sample: what reasons are learnt from when they are asked for
     numbers: Labels | None = None  # of the clusters that anchors form; None: in the order of the cut
+    limits: Calibration | None = None  # rows beyond them are left out of the sums of centres; None: no row
 
     @property
     def anchored(self) -> bool:

@@ -11,6 +11,9 @@ How unusual a row is, against rows that have the same views.
 by the squared distance to the nearest centre, or anchor that has enough rows to be one, or (where centres are
 few) mean of a small cluster (`small_clusters`). The shares are those of the sample, by quantiles; beyond
 the last quantile they fall exponentially, at the rate of the rows there.
+
+A row is an outlier if that distance is more than FARTHER times as far above the median of its presence
+pattern as the lower quartile is below it. Even many outliers change these two little.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from viewpass.views.seeds import own_generator
 MOST_SAMPLED = 1000  # that small clusters are made of, at most
 FEWEST_PER_CENTRE = 2  # or centres do as well
 FEW = 0.25  # of the mean number of rows: a centre with fewer may itself be made of unusual rows
+FARTHER = 3.45  # of a normal distribution, 1 % is farther
 SMALL_RULES = Rules(alpha=0.1, max_iter=2, tol=1e-3, fill="mean")
 
 
@@ -95,12 +99,28 @@ def nearest_distances(rows: MeasuredRows, centres: Centres, workspace: Workspace
 
 def outlier_scores(rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace) -> Floats:
     """How unusual each measured row is; NaN for a row without views, or with views new to the model."""
-    distance = nearest_distances(rows, measuring_centres(model, learnt.small), workspace)
-    places = learnt.places(patterns_of(rows.inverse > 0))
+    distance, places, known = _compared(rows, model, learnt, workspace)
     scores = np.full(rows.n_rows, np.nan)
-    known = (places >= 0) & ~np.isnan(distance)
     scores[known] = _scores(distance[known], places[known], learnt.distances)
     return scores
+
+
+def outliers(rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace) -> Mask:
+    """Which measured rows are beyond the outlier limit of their presence pattern."""
+    distance, places, known = _compared(rows, model, learnt, workspace)
+    lower, median = (learnt.distances[:, LEVELS.index(level)] for level in (0.25, 0.5))
+    limits = median + FARTHER * (median - lower)
+    found: Mask = known & (distance > limits[places])
+    return found
+
+
+def _compared(
+    rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace
+) -> tuple[Floats, Integers, Mask]:
+    """Distances of rows, the entries of the calibration that they go by, and which rows have both."""
+    distance = nearest_distances(rows, measuring_centres(model, learnt.small), workspace)
+    places = learnt.places(patterns_of(rows.inverse > 0))
+    return distance, places, (places >= 0) & ~np.isnan(distance)
 
 
 def _scores(distance: Floats, places: Integers, typical: Floats) -> Floats:

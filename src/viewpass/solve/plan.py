@@ -29,6 +29,7 @@ class Plan:
     projection: int | str | None = None  # columns that dense views are mapped to; "auto": chosen; None: none
     known_clusters: int | None = None  # of the solve before: estimated anew only where others score higher
     auto_alpha: bool = False  # the ridge of each view is estimated, beginning with that of the rules
+    robust: bool = False  # rows beyond the outlier limit do not move centres (tally/robust.py)
 
     def weighted(self, weight_unit: int) -> Plan:
         """The same plan for sample weights in this unit; `alpha` counts rows, so it is in units too."""

@@ -17,11 +17,12 @@ from viewpass.model.model import Model
 from viewpass.sample.keys import HIGHEST, key_below
 from viewpass.sample.sample import Sample, Sampler
 from viewpass.solve.plan import Plan
-from viewpass.solve.solve import solve, too_few
+from viewpass.solve.solve import too_few
 from viewpass.streams.identities import Identities
 from viewpass.sums.centres import objective
 from viewpass.sums.rules import Workspace
 from viewpass.tally.learning import Learning, whole_segment
+from viewpass.tally.robust import limited, solved
 from viewpass.tally.tally import Tally, final, moved, tally_by_centre, tally_by_label, with_tally
 from viewpass.views.chunk import Chunk, Schema
 
@@ -104,12 +105,18 @@ class Fitting:
         else:
             self._refine()
         self.stage, self.tally = self.stage + 1, None
+        self.set_limits(workspace)
+
+    def set_limits(self, workspace: Workspace) -> None:
+        """Find the outlier limits of the next tally by centre, where the plan is robust."""
+        if self.model is not None and self.plan.robust:
+            self.model = limited(self.model, None if self.labelling else self.sample.chunk, workspace)
 
     def _solve(self, workspace: Workspace) -> None:
         sample = self.sample
         if self.schema is None or sample.chunk is None:
             raise DataError(too_few(0, self.plan.n_clusters or 1))
-        self.model = solve(sample, self.schema, self.plan, self.seed, workspace, self.n_rows)
+        self.model = solved(sample, self.schema, self.plan, self.seed, workspace, self.n_rows)
         self.labelling = sample.n_rows == self.n_rows
 
     def _refine(self) -> None:

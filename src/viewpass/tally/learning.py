@@ -25,16 +25,17 @@ import numpy as np
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.model.model import Model, label
-from viewpass.sample.sample import Sample
+from viewpass.sample.sample import Sample, taken
 from viewpass.solve.centres import ASSUMED_CLUSTERS
 from viewpass.solve.plan import Plan
-from viewpass.solve.solve import checked_rows, solve, too_few
+from viewpass.solve.solve import checked_rows, too_few
 from viewpass.streams.events import NO_CLUSTER, Receipt
 from viewpass.streams.horizon import BUCKETS, Buckets, Horizon
 from viewpass.streams.identities import Identities
 from viewpass.streams.matching import Matching, Shared, matched, matching, numbers_of, renumbered
 from viewpass.streams.watch import BEYOND, LOOKED_AT, NOTHING, Look, compared, limits_of, part_of
 from viewpass.sums.rules import Workspace
+from viewpass.tally.robust import solved, typical
 from viewpass.tally.tally import (
     Tally,
     estimated,
@@ -292,9 +293,10 @@ class Learning:
         """Move the centres to where the rows that count have them; clusters without rows stay."""
         assert self.solved is not None
         assert self.solved.census is not None
-        assert self.sample.chunk is not None
-        before = self.solved.census.sizes
-        found = with_tally(self.solved, tally_by_centre(self.sample.chunk, self.solved, workspace))
+        before, chunk = self.solved.census.sizes, self._chunk
+        if self.plan.robust:
+            chunk = taken(chunk, typical(chunk, self.solved, workspace))
+        found = with_tally(self.solved, tally_by_centre(chunk, self.solved, workspace))
         self.solved = self._summed(moved(found, auto_alpha=self.plan.auto_alpha), workspace)
         assert self.solved.census is not None
         sizes = self.solved.census.sizes
@@ -541,7 +543,11 @@ class Learning:
         there = np.arange(before.n_clusters) if self.plan.n_clusters else np.unique(known[known >= 0])
         if len(there) != found.n_clusters:
             return found  # above all where none of them explains a row
-        kept = refined(before, chunk, known, there, workspace, auto_alpha=self.plan.auto_alpha)
+        near, mine = chunk, known
+        if self.plan.robust:
+            which = typical(chunk, before, workspace)
+            near, mine = taken(chunk, which), known[which]
+        kept = refined(before, near, mine, there, workspace, auto_alpha=self.plan.auto_alpha)
         return kept if self._as_near(kept, found, workspace) else found
 
     def _as_near(self, one: Model, other: Model, workspace: Workspace) -> bool:
@@ -592,7 +598,7 @@ class Learning:
         n_rows = max(n_rows, self.sample.n_rows)
         if self._follows:  # what has centres keeps them
             plan = replace(plan, consensus="plain")
-        return solve(self.sample, self._schema, plan, self.seed, workspace, n_rows)
+        return solved(self.sample, self._schema, plan, self.seed, workspace, n_rows)
 
     @property
     def _chunk(self) -> Chunk:

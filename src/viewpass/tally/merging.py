@@ -15,13 +15,13 @@ import numpy as np
 from viewpass.model.model import label
 from viewpass.sample.keys import value_hashes
 from viewpass.sample.sample import united
-from viewpass.solve.solve import solve
 from viewpass.streams.identities import Identities
 from viewpass.streams.matching import matched
 from viewpass.streams.watch import LOOKED_AT, limits_of, part_of
 from viewpass.sums.row_counts import Census, RowCounts
 from viewpass.sums.rules import Workspace
 from viewpass.tally.learning import Learning, whole_segment
+from viewpass.tally.robust import solved
 from viewpass.tally.tally import estimated
 from viewpass.views.chunk import Schema
 
@@ -34,7 +34,7 @@ def merged(parts: Sequence[Learning], workspace: Workspace) -> Learning:
     schema = reduce(Schema.merged, [model.schema for model in models])
     found.schema, found.n_rows = schema, sum(part.n_rows for part in parts)
     found.solved_at = found.n_rows
-    model = solve(found.sample, schema, found.plan, found.seed, Workspace(workspace.n_threads), found.n_rows)
+    model = solved(found.sample, schema, found.plan, found.seed, Workspace(workspace.n_threads), found.n_rows)
     read = sum((part.read for part in models), start=RowCounts())
     total, census, read = estimated(model, found.sample, read, workspace)
     each = [part.census for part in models if part.census is not None]

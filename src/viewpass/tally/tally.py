@@ -20,6 +20,7 @@ import numpy as np
 from viewpass.graph.soft_assignment import links_of, soft_assignment
 from viewpass.kernels.grid import GRID, Array, Integers, Labels, Links
 from viewpass.model.model import Model, assign, labels_of, prepare
+from viewpass.reasons.outliers import outliers
 from viewpass.sample.keys import HIGHEST, row_keys
 from viewpass.sample.sample import Sample, taken
 from viewpass.solve.ridge import estimated_alpha
@@ -60,18 +61,25 @@ class Tally:
 
 
 def tally_by_centre(chunk: Chunk, model: Model, workspace: Workspace, limit: int = HIGHEST) -> Tally:
-    """What rows with keys up to a limit add to the centres of a model, and to the links of its anchors."""
+    """What rows with keys up to a limit add to the centres of a model, and to the links of its anchors.
+
+    Rows beyond the outlier limits that the model may have add nothing, but are counted as read.
+    """
     if limit < HIGHEST:
         which = np.flatnonzero(row_keys(chunk) <= np.uint64(limit))
         chunk = taken(chunk, which).numbered(which + chunk.start)
     rows = prepare(chunk, model, workspace)
-    links = None
+    links, copies, far = None, rows.chunk.copies, np.zeros(chunk.n_rows, dtype=bool)
+    if model.limits is not None:
+        far = outliers(rows.measure(workspace.n_threads), model, model.limits, workspace)
+        copies = np.where(far, 0, 1 if copies is None else copies)
     if model.links is None:
         labels = assign(rows, model.centres, workspace)[0]
     else:
         soft = soft_assignment(rows, model.centres, workspace)
         labels = soft.labels
-        links = links_of(soft, model.centres.n_clusters, rows.chunk.copies)
+        links = links_of(soft, model.centres.n_clusters, copies)
+    labels = np.where(far, np.int32(-1), labels)
     return replace(tally_rows(chunk, rows, labels, model.centres.n_clusters, workspace), links=links)
 
 

@@ -17,6 +17,7 @@ from viewpass.store.state.learning import (
     unpack_sample,
 )
 from viewpass.store.state.model import pack_model, pack_schema, unpack_model, unpack_schema
+from viewpass.sums.rules import Workspace
 from viewpass.sums.statistics import Statistics
 from viewpass.tally.fitting import MOST_TALLIES, Fitting
 from viewpass.tally.tally import Tally
@@ -60,6 +61,7 @@ def unpack_fitting(stored: Fields) -> Fitting:
     stored.need(plan.n_clusters in (None, found.model.n_clusters), "n_clusters")
     stored.need((stored.get("tally") is None) == (found.row == 0), "tally")
     stored.need(not (found.labelling and found.row), "row")
+    found.set_limits(Workspace(1))
     if found.row:
         found.tally = _unpack_tally(stored, found.model)
         stored.need(found.tally.read.n_rows == found.row, "tally")

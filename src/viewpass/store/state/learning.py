@@ -239,6 +239,7 @@ def pack_plan(plan: Plan) -> dict[str, Any]:
         "consensus": plan.consensus,
         "alpha": plan.rules.alpha,
         "auto_alpha": plan.auto_alpha,
+        "robust": plan.robust,
         "max_iter": int(plan.rules.max_iter),
         "tol": to_plain(float(plan.rules.tol), "tol", {}),
         "scale": list(plan.scale),
@@ -273,5 +274,6 @@ def unpack_plan(stored: Fields) -> Plan:
         weight_unit=weight_unit(stored),
         missing_entries=gaps,
         auto_alpha=stored.truth("auto_alpha"),
+        robust=stored.truth("robust"),
         projection=projection,
     )
