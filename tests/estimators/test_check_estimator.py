@@ -14,6 +14,7 @@ pytestmark = pytest.mark.system
 
 # What scikit-learn 1.9.1 has for a clusterer that transforms; 1.6 has one less.
 AT_LEAST = 50 if sklearn.__version__.startswith("1.6.") else 51
+OF_TRANSFORMERS = 5  # of these, which the compared methods are not
 
 # Checks that fit twice, once with weights and once with repeated rows, and expect the same labels. That holds
 # to the bit for a given start (tests/laws/test_sample_weight_laws.py), but random starts draw from as many
@@ -84,4 +85,4 @@ def test_every_check_runs_and_passes(checks, name, settings):
     results = json.loads(checks.stdout.readline())
     not_passed = [result for result in results if result[1:] != ["'passed'", "None", "False"]]
     assert [(name, status) for name, status, *_ in not_passed] == [(repr(name), "'xfail'") for name in known]
-    assert len(results) >= AT_LEAST
+    assert len(results) >= AT_LEAST - (OF_TRANSFORMERS if name in SHORT else 0)

@@ -146,7 +146,7 @@ def fit(
     ] = None,
     keep: Annotated[
         str | None,
-        option("COLUMNS", "Columns to show beside the labels, as in title,year.", "--keep", panel=OUTPUT),
+        option("COLUMNS", "Columns (title,year) to show with labels.", "--keep", panel=OUTPUT),
     ] = None,
     name_by: Annotated[
         str | None,

@@ -70,7 +70,7 @@ def list_columns(frame: Any) -> list[str]:
         table = nw.from_native(frame, eager_only=True)
     except ValueError:
         return []
-    return [name for name in table.columns if holds_lists(table[name])]
+    return [column.name for column in table.iter_columns() if holds_lists(column)]  # names may be numbers
 
 
 def common_index(views: Sequence[Any], names: Sequence[str]) -> Any:
