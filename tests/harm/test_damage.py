@@ -142,7 +142,7 @@ def test_every_field_of_a_checkpoint_is_checked(checkpoints, value):
         fields += [("work", file, key) for file in ("labels", "ids") for key in ("size", "sha256")]
     for where in fields:
         valid = (("seconds", 0.5), ("seconds", 2**70), ("work", None))  # None: it has only begun
-        valid += (("buckets", []), ("receipts", []))  # there are none
+        valid += (("buckets", []), ("receipts", []), ("time", None), ("time", -1))  # there are none; any time
         if (where[-1], value) in valid:
             continue
 
