@@ -119,9 +119,9 @@ def on(engine: str) -> Callable[[argparse.Namespace], dict[str, Any]]:
 
     def job(options: argparse.Namespace) -> dict[str, Any]:
         fitted, given = model(options), source(options)
-        with connected(engine, None, N_WORKERS) as cluster:
-            small = [np.random.default_rng(0).normal(size=(30_000, 8))]
-            vp.distributed.fit(vp.ViewPass(2, random_state=0), small, cluster.engine)
+        with connected(engine, None, N_WORKERS) as cluster, tempfile.TemporaryDirectory() as first:
+            files.write(Path(first), 30_000, "varying")
+            vp.distributed.fit(vp.ViewPass(2, random_state=0), vp.scan(first), cluster.engine)
             found = measured(lambda: len(vp.distributed.fit(fitted, given, cluster.engine).labels_))
         return {**found, "bits": bits(fitted)}
 

@@ -5,7 +5,7 @@ python -m benchmarks.streams --out out/streams [--sets rbf2,rbf3] [--methods vie
 RBF2, RBF3 and fertility-income: NMI per block of 1,000 rows, averaged (noise is a class). SDO streams: one
 adjusted Rand index over the whole stream; `+outliers`: with a tenth more rows, uniform in the box of all.
 `own`: streams of `viewpass.evaluate.make_stream`; `own_late`: a class of 5 % of the rows appears after half
-of them; `own_still`: a million rows in which nothing happens. Peers run with their defaults, and with
+of them; `own_still`: in a million rows only rates of absence drift. Peers run with their defaults, and with
 settings tuned on the labels of the first tenth of each stream. Cells that are done are kept in the folder. A
 method that takes longer than `--limit` processor seconds is scored on the rows it has read, and marked.
 """

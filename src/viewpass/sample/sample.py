@@ -22,7 +22,8 @@ ROWS_PER_CLUSTER = 50
 FEW_CLUSTERS, ROWS_PER_FEW = 300, 100  # up to so many clusters there are more rows for each
 BYTES = 2**28  # of the rows, unless that leaves too few per cluster
 LEAST_PER_CLUSTER = 20
-NUMBER_BYTES, ENTRY_BYTES, MOST_ENTRIES = 4, 8, 256  # of a row in a dense and in a sparse view, by rule
+NUMBER_BYTES = 4  # by rule, however the numbers are stored
+MOST_ENTRIES = 256  # of a row in a sparse view, by rule: a number and a column each
 HELD_BACK = 4  # chunks join the sample when they are this part of it, which saves copies
 
 
@@ -151,7 +152,7 @@ def view_bytes(chunk: Chunk) -> tuple[int, ...]:
 
 def _row_bytes(view: Any) -> int:
     width = int(view.shape[1])
-    return ENTRY_BYTES * min(width, MOST_ENTRIES) if scipy.sparse.issparse(view) else NUMBER_BYTES * width
+    return NUMBER_BYTES * (2 * min(width, MOST_ENTRIES) if scipy.sparse.issparse(view) else width)
 
 
 def _widest(widths: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
