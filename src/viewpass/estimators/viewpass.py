@@ -107,6 +107,7 @@ class ViewPass(ViewClusterer):
     robust : bool, default=False
         Whether outliers are kept out of the centres: the sample is solved again without the rows that are far
         from all clusters, for their presence pattern (`is_outlier`). They get labels and are counted.
+        Where rows are too few to judge that, none is left out.
     views : int, list of int, or names of columns, optional
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number of
         near-equal blocks. For a frame, a table or files: the columns of each view, as `vp.scan` takes them.
